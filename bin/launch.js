@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { fail, prepare, root, supportedNode } from './prepare.js';
+
+const FORWARDED_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']);
+
+/**
+ * Makes the checkout ready, then runs a script of it on the Node.js that the store wants: in this process where
+ * that is this Node.js already, as it is from the second `npm start` on.
+ */
+export const launch = async (
+  /** @type {string} */ script,
+  /** @type {string[]} */ options,
+  /** @type {string[]} */ nodeOptions = [],
+) => {
+  if (Number(process.versions.node.split('.')[0]) < 20)
+    fail(`needs Node.js 20 or later, and this is ${process.version}`);
+  prepare();
+  const node = supportedNode();
+  const path = join(root, script);
+  if (node === process.execPath && nodeOptions.length === 0) {
+    process.argv = [node, path, ...options];
+    await import(pathToFileURL(path).href);
+    return;
+  }
+  const child = spawn(node, [...nodeOptions, path, ...options], { stdio: 'inherit' });
+  for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => fail(error.message));
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    for (const name of FORWARDED_SIGNALS) process.removeAllListeners(name);
+    process.kill(process.pid, signal);
+  });
+};

@@ -1,0 +1,7 @@
+import { launch } from './launch.js';
+
+// Jest runs ES modules behind a flag of Node.js (https://jestjs.io/docs/ecmascript-modules).
+await launch('node_modules/jest/bin/jest.js', process.argv.slice(2), [
+  '--experimental-vm-modules',
+  '--disable-warning=ExperimentalWarning',
+]);

@@ -1,0 +1,24 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { PrismaClient } from '../generated/prisma/client.ts';
+
+export type Database = PrismaClient;
+
+/** How long to wait for a connection to PostgreSQL, in ms, before saying that there is none. */
+export const CONNECT_TIMEOUT = 2000;
+
+type DatabaseOptions = {
+  url: string;
+  connections: number;
+  /** Told of a connection that broke while nobody used it. */
+  onConnectionLost: (error: Error) => void;
+};
+
+/** The client of the database; it connects when it is first asked something. */
+export const createDatabase = ({ url, connections, onConnectionLost }: DatabaseOptions): Database =>
+  new PrismaClient({
+    adapter: new PrismaPg(
+      { connectionString: url, max: connections, connectionTimeoutMillis: CONNECT_TIMEOUT, keepAlive: true },
+      { onPoolError: onConnectionLost },
+    ),
+    errorFormat: 'minimal',
+  });

@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
+import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
+import { Pool } from 'pg';
+import { CONNECT_TIMEOUT } from './database.ts';
+
+/** The part of https://webassembly.github.io/spec/js-api that is used; TypeScript has it only along with the DOM. */
+declare const WebAssembly: {
+  instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
+};
+
+const prismaFolder = join(import.meta.dirname, '..', '..', 'prisma');
+const migrationsFolder = join(prismaFolder, 'migrations');
+
+/** The names of the migrations that this store was written for, oldest first. */
+export const migrationNames: readonly string[] = readdirSync(migrationsFolder, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+  .sort();
+
+/**
+ * Applies the migrations that are missing, as `prisma migrate deploy` does and with Prisma's own engine. Several
+ * processes may do so at once: the engine takes an advisory lock, so one works and the others wait for it.
+ * @returns the names of the migrations applied
+ */
+export const migrate = async (url: string): Promise<string[]> => {
+  // The engine's lock belongs to its connection and ends with it.
+  const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT });
+  try {
+    const engine = await createSchemaEngine(pool);
+    const filters = { externalTables: [], externalEnums: [] };
+    const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList: readMigrations(), filters });
+    engine.free();
+    return appliedMigrationNames;
+  } finally {
+    await pool.end();
+  }
+};
+
+const readMigrations = (): MigrationList => ({
+  baseDir: migrationsFolder,
+  lockfile: {
+    path: 'migration_lock.toml',
+    content: readFileSync(join(migrationsFolder, 'migration_lock.toml'), 'utf8'),
+  },
+  shadowDbInitScript: '',
+  migrationDirectories: migrationNames.map((name) => ({
+    path: name,
+    migrationFile: {
+      path: 'migration.sql',
+      content: { tag: 'ok', value: readFileSync(join(migrationsFolder, name, 'migration.sql'), 'utf8') },
+    },
+  })),
+});
+
+/**
+ * Prisma's schema engine as WebAssembly, loaded by hand: importing a .wasm file is experimental in Node.js. Once a
+ * process, as the package keeps the instance in a variable of its module.
+ */
+const loadEngine = async () => {
+  const bindings = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
+  const { instance } = await WebAssembly.instantiate(readFileSync(bindings.replace(/\.js$/, '.wasm')), {
+    './schema_engine_bg.js': engineBindings,
+  });
+  engineBindings.__wbg_set_wasm(instance.exports);
+  instance.exports.__wbindgen_start();
+};
+
+let engineLoaded: Promise<void> | undefined;
+
+const createSchemaEngine = async (pool: Pool): Promise<SchemaEngine> => {
+  engineLoaded ??= loadEngine();
+  await engineLoaded;
+  const schema = readFileSync(join(prismaFolder, 'schema.prisma'), 'utf8');
+  const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
+  return engineBindings.SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => {}, adapter);
+};

@@ -1,0 +1,162 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import type { Binaries } from './binaries.ts';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+import type { ServerAccount } from './server-account.ts';
+
+const USER = 'plant_store';
+
+const initdbOptions = [
+  `--username=${USER}`,
+  '--auth=scram-sha-256',
+  '--encoding=UTF8',
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+];
+
+/** How long PostgreSQL may take to start, in ms: it may have much to recover after a crash. */
+const START_TIMEOUT = 60_000;
+const POLL_INTERVAL = 50;
+
+const settings = `
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+max_connections = 200
+logging_collector = on
+log_directory = 'log'
+log_filename = 'postgresql-%a.log'
+log_truncate_on_rotation = on
+log_checkpoints = off
+`;
+
+type ClusterOptions = { directory: string; passwordFile: string; binaries: Binaries; account: ServerAccount };
+
+/** One PostgreSQL data directory, and its server as pg_ctl runs it: a daemon that outlives whoever started it. */
+export const createCluster = ({ directory, passwordFile, binaries, account }: ClusterOptions) => {
+  const run = async (program: keyof Binaries, ...options: string[]) => {
+    try {
+      await promisify(execFile)(binaries[program], options, {
+        ...account,
+        cwd: '/',
+        env: { ...process.env, LC_ALL: 'C' },
+      });
+    } catch (error) {
+      const { stderr, message } = error as { stderr?: string; message: string };
+      throw new EmbeddedPostgresError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}`, { cause: error });
+    }
+  };
+
+  /** Makes the data directory under another name first, so that one that is there is whole. */
+  const initialise = async () => {
+    if (existsSync(directory)) return;
+    const unfinished = `${directory}.new`;
+    rmSync(unfinished, { recursive: true, force: true });
+    mkdirSync(unfinished, { mode: 0o700 });
+    writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 });
+    if (account) for (const path of [unfinished, passwordFile]) chownSync(path, account.uid, account.gid);
+    await run('initdb', `--pgdata=${unfinished}`, `--pwfile=${passwordFile}`, ...initdbOptions);
+    appendFileSync(join(unfinished, 'postgresql.conf'), settings);
+    renameSync(unfinished, directory);
+  };
+
+  return {
+    /** Starts the server, on a new data directory the first time; resolves when it takes connections. */
+    start: async () => {
+      await initialise();
+      removeStalePidFile(directory);
+      const log = join(directory, 'start.log');
+      await run(
+        'pg_ctl',
+        'start',
+        '--wait',
+        `--pgdata=${directory}`,
+        `--log=${log}`,
+        `--options=-p ${await freePort()}`,
+      );
+    },
+    /** Stops the server: connections are cut, what is committed stays. */
+    stop: () => run('pg_ctl', 'stop', '--wait', '--mode=fast', `--pgdata=${directory}`),
+    /** The URL of the running server, or undefined where none runs. Waits for one that is just starting. */
+    runningUrl: async () => {
+      for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {
+        const { pid, port } = readPidFile(directory);
+        if (pid === undefined || !isPostgres(pid)) return undefined;
+        const url = `postgresql://${USER}:${readFileSync(passwordFile, 'utf8')}@127.0.0.1:${port}/postgres`;
+        if (port !== undefined && (await answers(url))) return url;
+        await setTimeout(POLL_INTERVAL);
+      }
+      throw new EmbeddedPostgresError(
+        `PostgreSQL runs on ${directory} but does not answer. Its log is in ${join(directory, 'log')}.`,
+      );
+    },
+  };
+};
+
+/** postmaster.pid, which PostgreSQL writes while its server runs: the process id first, the port in line four. */
+const readPidFile = (directory: string): { pid?: string | undefined; port?: string | undefined } => {
+  const path = join(directory, 'postmaster.pid');
+  if (!existsSync(path)) return {};
+  const [pid, , , port] = readFileSync(path, 'utf8').split('\n');
+  return { pid: pid || undefined, port: port || undefined };
+};
+
+/**
+ * After a crash the id in postmaster.pid may be another process by now, in a container nearly always, and PostgreSQL
+ * would refuse to start for as long as that one lives.
+ */
+const removeStalePidFile = (directory: string) => {
+  const { pid } = readPidFile(directory);
+  if (pid !== undefined && !isPostgres(pid)) rmSync(join(directory, 'postmaster.pid'));
+};
+
+/** Whether a process of this id lives, is no zombie, and, where the system tells (Linux), is a PostgreSQL server. */
+const isPostgres = (pid: string) => {
+  if (existsSync('/proc/self/stat')) {
+    const path = `/proc/${pid}/stat`;
+    return existsSync(path) && /\(postgres\) [^ZX]/.test(readFileSync(path, 'utf8'));
+  }
+  try {
+    return process.kill(Number(pid), 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};
+
+const answers = async (url: string) => {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 1000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+};
+
+const freePort = () =>
+  new Promise<number>((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });

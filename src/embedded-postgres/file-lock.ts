@@ -1,0 +1,22 @@
+import { DatabaseSync } from 'node:sqlite';
+
+const SQLITE_BUSY = 5;
+
+/**
+ * Takes an advisory lock on a file (which is made), or returns undefined where another process holds one that excludes
+ * it. The operating system drops it when the process ends, however that happens: no stale lock is left, which a
+ * file with a process id in it cannot promise. Node.js has no flock; its SQLite has (https://sqlite.org/lockingv3.html).
+ * @returns a function that lets go of the lock
+ */
+export const tryLock = (path: string, mode: 'shared' | 'exclusive'): (() => void) | undefined => {
+  const file = new DatabaseSync(path);
+  try {
+    // A shared lock is taken by the first read, not by BEGIN.
+    file.exec(mode === 'exclusive' ? 'BEGIN EXCLUSIVE' : 'BEGIN; SELECT count(*) FROM sqlite_schema');
+    return () => file.close();
+  } catch (error) {
+    file.close();
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined;
+    throw error;
+  }
+};

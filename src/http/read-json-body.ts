@@ -1,0 +1,83 @@
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { parse as parseContentType } from 'content-type';
+import type { Request, RequestHandler, Response } from 'express';
+import getRawBody from 'raw-body';
+import { ApiError } from './api-error.ts';
+import { parseExactJson } from './exact-json.ts';
+
+const decompressors = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress };
+
+/**
+ * Reads the body of a request, at most `limit` bytes of it after decompression, and leaves the parsed JSON
+ * (see parseExactJson) in `request.body`. Not `express.raw`, which reads a body that is too large to its end
+ * before it says so.
+ */
+export const createJsonBodyReader =
+  ({ limit }: { limit: number }): RequestHandler =>
+  async (request, response, next) => {
+    assertJson(request.headers['content-type']);
+    request.body = parseJson(await readBytes(request, response, limit));
+    next();
+  };
+
+const assertJson = (header: string | undefined) => {
+  if (header === 'application/json') return;
+  const { type, charset } = mediaType(header ?? '');
+  if (type !== 'application/json') {
+    throw new ApiError('mediaTypeNotSupported', 'The Content-Type should be application/json.');
+  }
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
+    throw new ApiError('mediaTypeNotSupported', 'The charset of application/json should be utf-8 (RFC 8259).');
+  }
+};
+
+const mediaType = (header: string) => {
+  try {
+    const { type, parameters } = parseContentType(header);
+    return { type, charset: parameters.charset };
+  } catch {
+    return { type: undefined, charset: undefined };
+  }
+};
+
+const readBytes = async (request: Request, response: Response, limit: number) => {
+  const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
+  if (request.headers.expect) response.writeContinue();
+  if (encoding === 'identity') return rawBody(request, limit, request.headers['content-length']);
+  if (!(encoding in decompressors)) {
+    throw new ApiError('mediaTypeNotSupported', 'The Content-Encoding should be gzip, deflate, br or identity.');
+  }
+  const decompressed = request.pipe(decompressors[encoding as keyof typeof decompressors]());
+  request.once('aborted', () => decompressed.destroy(new Error('request aborted')));
+  try {
+    return await rawBody(decompressed, limit);
+  } finally {
+    request.unpipe(decompressed);
+    decompressed.destroy();
+  }
+};
+
+const rawBody = async (stream: NodeJS.ReadableStream, limit: number, length?: string): Promise<Buffer> => {
+  try {
+    return await getRawBody(stream, { limit, length: length ?? null });
+  } catch (error) {
+    if ((error as getRawBody.RawBodyError).type === 'entity.too.large') {
+      throw new ApiError('bodyTooLarge', `The body should be at most ${limit} bytes.`);
+    }
+    throw new ApiError('bodyNotJson', 'The body ended early or could not be decompressed.', { cause: error });
+  }
+};
+
+/** `fatal`: an invalid sequence is an error; the leading byte order mark is dropped, as RFC 8259 §8.1 allows. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+const parseJson = (bytes: Buffer): unknown => {
+  if (bytes.length === 0) throw new ApiError('bodyNotJson', 'The body is empty and should be a JSON object.');
+  try {
+    return parseExactJson(utf8.decode(bytes));
+  } catch (error) {
+    if (error instanceof RangeError) throw new ApiError('bodyNotJson', 'The JSON is nested too deeply.');
+    if (error instanceof SyntaxError) throw new ApiError('bodyNotJson', `The body is not JSON: ${error.message}`);
+    throw new ApiError('bodyNotJson', 'The body is not UTF-8.');
+  }
+};

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Response } from 'express';
+import type { Logger } from 'pino';
+import { pinoHttp } from 'pino-http';
+
+declare module 'express-serve-static-core' {
+  interface Locals {
+    /** Whose token the request carries; for the log. */
+    tokenName?: string;
+    /** The Error's code, where the answer is one; for the log. */
+    errorCode?: number;
+  }
+}
+
+const SANE_REQUEST_ID = /^[\w.:=+/@-]{1,128}$/;
+
+/** One line a request: who asked for what, what came of it and how long it took. Never a token, a query or a body. */
+export const createRequestLog = ({ logger }: { logger: Logger }) =>
+  pinoHttp<IncomingMessage, Response>({
+    logger,
+    genReqId: (request, response) => {
+      const sent = request.headers['x-request-id'];
+      const id = typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID();
+      response.setHeader('X-Request-Id', id);
+      return id;
+    },
+    customAttributeKeys: { reqId: 'requestId', responseTime: 'duration' },
+    customLogLevel: (_request, response) => (response.statusCode >= 500 ? 'error' : 'info'),
+    customSuccessObject: (request, response, { duration }) => requestFields(request, response, duration),
+    customErrorObject: (request, response, error, { duration }) => ({
+      ...requestFields(request, response, duration),
+      err: error,
+    }),
+    customErrorMessage: () => 'request failed',
+    // The request id is all that the lines of a request need to have in common.
+    quietReqLogger: true,
+    quietResLogger: true,
+    serializers: { req: () => undefined },
+    wrapSerializers: false,
+  });
+
+const requestFields = (request: IncomingMessage, response: Response, duration: number) => ({
+  method: request.method,
+  path: (response.req.originalUrl ?? '').split('?', 1)[0],
+  // A client that went away was sent no status.
+  status: response.headersSent ? response.statusCode : undefined,
+  duration,
+  token: response.locals.tokenName,
+  error: response.locals.errorCode,
+});

@@ -1,0 +1,36 @@
+import { setTimeout } from 'node:timers/promises';
+import { announce } from './announce.ts';
+import { baseUrl } from './base-url.ts';
+import type { Config } from './config.ts';
+import { migrate } from './database/migrate.ts';
+import { dataFolder, leaseDatabase } from './lease-database.ts';
+import { createLogger } from './logger.ts';
+import { createService } from './service.ts';
+import { waitForStopSignal } from './stop-signal.ts';
+import { lockStore } from './store-lock.ts';
+import { ensureLocalToken } from './tokens/local-token.ts';
+
+/** Serves the store until a signal stops it, with everything that it was given released again. */
+export const serve = async (config: Config): Promise<void> => {
+  const logger = createLogger({ level: config.logLevel, format: config.logFormat });
+  const stopSignal = waitForStopSignal({ logger });
+  const unlock = config.databaseUrl === undefined ? lockStore(dataFolder(config), baseUrl(config)) : undefined;
+  const lease = await leaseDatabase(config);
+  try {
+    // In production a release is migrated by a step of its own, once, before its stores start.
+    if (config.environment !== 'production') await migrate(lease.url);
+    const service = createService({ config, databaseUrl: lease.url, logger });
+    const port = await service.start();
+    logger.info({ host: config.host, port, basePath: config.basePath }, 'listening');
+    if (config.environment !== 'production') {
+      announce(baseUrl({ ...config, port }), await ensureLocalToken(service.tokens, dataFolder(config)));
+    }
+    logger.info({ signal: await stopSignal }, 'stopping');
+    await Promise.race([service.stop(), setTimeout(config.shutdownTimeout)]);
+  } finally {
+    await lease.release();
+    unlock?.();
+    logger.info('stopped');
+    logger.flush();
+  }
+};

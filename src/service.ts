@@ -1,0 +1,51 @@
+import type { Logger } from 'pino';
+import { createApp } from './app.ts';
+import type { Config } from './config.ts';
+import { createDatabase } from './database/database.ts';
+import { assertMigrated } from './database/migration-state.ts';
+import { ApiError } from './http/api-error.ts';
+import { createHttpServer } from './http/http-server.ts';
+import { createPlantRepository } from './plants/plant-repository.ts';
+import { createTokenRepository } from './tokens/token-repository.ts';
+import { createTokenVerifier } from './tokens/token-verifier.ts';
+
+type ServiceOptions = { config: Config; databaseUrl: string; logger: Logger };
+
+/** What of the shutdown's time is left to close the database after the requests are answered, in ms. */
+const DATABASE_CLOSE_TIME = 1000;
+
+/** The store, put together: the process and the tests start and stop the same one. */
+export const createService = ({ config, databaseUrl, logger }: ServiceOptions) => {
+  const database = createDatabase({
+    url: databaseUrl,
+    connections: config.databaseConnections,
+    onConnectionLost: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
+  });
+  const tokens = createTokenRepository({ database });
+  let stopping = false;
+  const app = createApp({
+    logger,
+    plants: createPlantRepository({ database }),
+    verifier: createTokenVerifier({ tokens }),
+    assertReady: async () => {
+      if (stopping) throw new ApiError('shuttingDown', 'The store is shutting down.');
+      await assertMigrated(database);
+    },
+    basePath: config.basePath,
+    bodyLimit: config.bodyLimit,
+  });
+  const server = createHttpServer({ handler: app, requestTimeout: config.requestTimeout });
+  return {
+    app,
+    database,
+    tokens,
+    /** @returns the port that it listens on */
+    start: () => server.listen(config.host, config.port),
+    /** Answers what is under way and lets go of everything; at the latest after the configured time. */
+    stop: async () => {
+      stopping = true;
+      await server.close(Math.max(0, config.shutdownTimeout - DATABASE_CLOSE_TIME));
+      await database.$disconnect();
+    },
+  };
+};

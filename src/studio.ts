@@ -1,0 +1,23 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import { leaseDatabase } from './lease-database.ts';
+
+type StudioOptions = { port: string; browser?: string };
+
+const projectFolder = join(import.meta.dirname, '..');
+
+/** Runs Prisma Studio on the store's database until it is stopped; the embedded one is kept up meanwhile. */
+export const openStudio = async (config: Config, { port, browser }: StudioOptions): Promise<void> => {
+  const prisma = join(projectFolder, 'node_modules', 'prisma', 'build', 'index.js');
+  if (!existsSync(prisma)) throw new Error('Prisma Studio is not installed here; it is a development package.');
+  const lease = await leaseDatabase(config);
+  const options = ['studio', '--port', port, ...(browser ? ['--browser', browser] : [])];
+  // Studio finds the database in prisma.config.ts, by the environment: a URL on its command line could be seen by others.
+  const env = { ...process.env, DATABASE_URL: lease.url, CHECKPOINT_DISABLE: '1' };
+  const studio = spawn(process.execPath, [prisma, ...options], { cwd: projectFolder, env, stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => studio.kill(signal));
+  await once(studio, 'exit').finally(lease.release);
+};

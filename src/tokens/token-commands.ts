@@ -1,0 +1,109 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { curlLine } from '../announce.ts';
+import { baseUrl } from '../base-url.ts';
+import type { Config } from '../config.ts';
+import { createDatabase } from '../database/database.ts';
+import { leaseDatabase } from '../lease-database.ts';
+import { parseDuration } from './duration.ts';
+import { SCOPES, type Scope, type Token, tokenState } from './token.ts';
+import { createTokenRepository, TokenNameTakenError, type TokenRepository } from './token-repository.ts';
+
+/** A token command could not do what was asked. */
+export class TokenCommandError extends Error {
+  override name = 'TokenCommandError';
+}
+
+type CreateOptions = { name: string; expires?: Date; scope: Scope[]; ifNone?: true };
+
+/** Adds `create`, `list` and `revoke`. They need the database alone, not a running store. */
+export const addTokenCommands = (command: Command, config: () => Config): void => {
+  command
+    .command('create')
+    .description('make a token and print it, alone, on standard output; it is shown this once')
+    .requiredOption('--name <name>', 'whose it is; its requests are logged under this name', parseName)
+    .option(
+      '--expires <duration>',
+      'how long it is valid, such as 12h or 30d (default: until it is revoked)',
+      parseExpiry,
+    )
+    .addOption(new Option('--scope <scope...>', 'what it may do').choices(SCOPES).default([...SCOPES]))
+    .option('--if-none', 'make it only where the store has no token yet')
+    .action((options: CreateOptions) => withTokens(config(), (tokens) => createToken(tokens, options, config())));
+  command
+    .command('list')
+    .description('list the tokens, without their text, which is kept nowhere')
+    .option('--json', 'as one JSON array')
+    .action(({ json }: { json?: true }) =>
+      withTokens(config(), async (tokens) => printTokens(await tokens.list(), json)),
+    );
+  command
+    .command('revoke')
+    .description('refuse a token from now on; running stores know within 5 seconds')
+    .argument('<name>')
+    .action((name: string) =>
+      withTokens(config(), async (tokens) => {
+        if (!(await tokens.revoke(name))) throw new TokenCommandError(`There is no token named "${name}".`);
+        process.stderr.write(`Revoked "${name}".\n`);
+      }),
+    );
+};
+
+const withTokens = async (config: Config, use: (tokens: TokenRepository) => Promise<void>) => {
+  const lease = await leaseDatabase(config);
+  const database = createDatabase({ url: lease.url, connections: 1, onConnectionLost: () => {} });
+  try {
+    await use(createTokenRepository({ database }));
+  } finally {
+    await database.$disconnect();
+    await lease.release();
+  }
+};
+
+const createToken = async (tokens: TokenRepository, options: CreateOptions, config: Config) => {
+  const { name, expires: expiresAt = null, scope: scopes } = options;
+  if (options.ifNone && (await tokens.list()).length > 0) {
+    process.stderr.write('The store has a token already; none was made.\n');
+    return;
+  }
+  try {
+    const text = await tokens.create({ name, scopes, expiresAt });
+    process.stdout.write(`${text}\n`);
+    process.stderr.write(`Keep it: it is not shown again. To store a plant:\n${curlLine(baseUrl(config), text)}\n`);
+  } catch (error) {
+    if (error instanceof TokenNameTakenError) throw new TokenCommandError(error.message);
+    throw error;
+  }
+};
+
+const printTokens = (tokens: Token[], json = false) => {
+  const rows = tokens.map((token) => ({
+    name: token.name,
+    state: tokenState(token),
+    scopes: token.scopes,
+    createdAt: token.createdAt,
+    expiresAt: token.expiresAt,
+    revokedAt: token.revokedAt,
+  }));
+  if (json) process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+  else {
+    const day = (date: Date | null) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
+    const width = Math.max(4, ...rows.map(({ name }) => name.length));
+    const line = (...[name, state, created, expires, scopes]: [string, string, string, string, string]) =>
+      `${name.padEnd(width)}  ${state.padEnd(7)}  ${created.padEnd(16)}  ${expires.padEnd(16)}  ${scopes}\n`;
+    process.stdout.write(line('NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'SCOPES'));
+    for (const row of rows) {
+      process.stdout.write(line(row.name, row.state, day(row.createdAt), day(row.expiresAt), row.scopes.join(' ')));
+    }
+  }
+};
+
+const parseName = (text: string) => {
+  if (/^[\w.@-]{1,64}$/.test(text)) return text;
+  throw new InvalidArgumentError('It should be 1 to 64 letters, digits or . _ @ -');
+};
+
+const parseExpiry = (text: string) => {
+  const duration = parseDuration(text);
+  if (duration === undefined) throw new InvalidArgumentError('It should be such as 45m, 12h, 30d or 52w.');
+  return new Date(Date.now() + duration);
+};
