@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { runCommandLine } from './command-line.ts';
+import { runCommandLine } from './commands/command-line.ts';
 
 // The edge: the one file that reads the environment and ends the process.
 const envFile = resolve(import.meta.dirname, '..', '.env');

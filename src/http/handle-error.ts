@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { ApiError } from './api-error.ts';
+import { closeInStagesIfUnread } from './close-in-stages.ts';
 import { toApiError } from './to-api-error.ts';
 
 /** The last of the handlers: answers what went wrong before, and leaves it to the log. */
@@ -9,8 +10,7 @@ export const handleError: ErrorRequestHandler = (thrown, request, response, next
   // pino-http logs `err` with its stack: of a fault, the one that caused it.
   if (error.status >= 500) response.err = (error.cause as Error) ?? error;
   if (response.headersSent) return next(thrown);
-  // What was not read of the body stays unread, so the connection cannot serve another request.
-  if (!request.complete) response.set('Connection', 'close');
+  if (closeInStagesIfUnread(request)) response.set('Connection', 'close');
   response.status(error.status).set(error.headers).json(error);
 };
 

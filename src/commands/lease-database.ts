@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import type { Config } from './config.ts';
-import { type DatabaseLease, leaseEmbeddedPostgres } from './embedded-postgres/embedded-postgres.ts';
+import type { Config } from '../config.ts';
+import { type DatabaseLease, leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 
-const projectFolder = resolve(import.meta.dirname, '..');
+const projectFolder = resolve(import.meta.dirname, '..', '..');
 
 /** The folder of the embedded default's files; a relative one is the project's, wherever a command is called. */
 export const dataFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => resolve(projectFolder, dataDir);

@@ -1,14 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
+import type { Config } from '../config.ts';
+import { migrate } from '../database/migrate.ts';
+import { createLogger } from '../logger.ts';
+import { createService } from '../service.ts';
 import { announce } from './announce.ts';
 import { baseUrl } from './base-url.ts';
-import type { Config } from './config.ts';
-import { migrate } from './database/migrate.ts';
 import { dataFolder, leaseDatabase } from './lease-database.ts';
-import { createLogger } from './logger.ts';
-import { createService } from './service.ts';
+import { ensureLocalToken } from './local-token.ts';
 import { waitForStopSignal } from './stop-signal.ts';
 import { lockStore } from './store-lock.ts';
-import { ensureLocalToken } from './tokens/local-token.ts';
 
 /** Serves the store until a signal stops it, with everything that it was given released again. */
 export const serve = async (config: Config): Promise<void> => {

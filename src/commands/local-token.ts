@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { hashTokenText, SCOPES, tokenState } from './token.ts';
-import type { TokenRepository } from './token-repository.ts';
+import { hashTokenText, SCOPES, tokenState } from '../tokens/token.ts';
+import type { TokenRepository } from '../tokens/token-repository.ts';
 
 /**
  * The token of this machine, for who tries the store out: made at the first start and kept, readable to its owner

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from './config.ts';
+import type { Config } from '../config.ts';
 import { leaseDatabase } from './lease-database.ts';
 
 type StudioOptions = { port: string; browser?: string };
 
-const projectFolder = join(import.meta.dirname, '..');
+const projectFolder = join(import.meta.dirname, '..', '..');
 
 /** Runs Prisma Studio on the store's database until it is stopped; the embedded one is kept up meanwhile. */
 export const openStudio = async (config: Config, { port, browser }: StudioOptions): Promise<void> => {

@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { curlLine } from '../announce.ts';
-import { baseUrl } from '../base-url.ts';
 import type { Config } from '../config.ts';
 import { createDatabase } from '../database/database.ts';
-import { leaseDatabase } from '../lease-database.ts';
+import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
+import { createTokenRepository, TokenNameTakenError, type TokenRepository } from '../tokens/token-repository.ts';
+import { curlLine } from './announce.ts';
+import { baseUrl } from './base-url.ts';
 import { parseDuration } from './duration.ts';
-import { SCOPES, type Scope, type Token, tokenState } from './token.ts';
-import { createTokenRepository, TokenNameTakenError, type TokenRepository } from './token-repository.ts';
+import { leaseDatabase } from './lease-database.ts';
 
 /** A token command could not do what was asked. */
 export class TokenCommandError extends Error {

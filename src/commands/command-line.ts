@@ -1,13 +1,13 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError, readConfig } from './config.ts';
-import { classifyDatabaseError } from './database/database-error.ts';
-import { migrate } from './database/migrate.ts';
-import { EmbeddedPostgresError } from './embedded-postgres/embedded-postgres-error.ts';
+import { ConfigError, readConfig } from '../config.ts';
+import { classifyDatabaseError } from '../database/database-error.ts';
+import { migrate } from '../database/migrate.ts';
+import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-error.ts';
 import { leaseDatabase } from './lease-database.ts';
 import { serve } from './serve.ts';
 import { StoreRunsError } from './store-lock.ts';
 import { openStudio } from './studio.ts';
-import { addTokenCommands, TokenCommandError } from './tokens/token-commands.ts';
+import { addTokenCommands, TokenCommandError } from './token-commands.ts';
 
 /** What a command ends with: 0 it is done, 1 it could not be done, 2 it was called wrongly. */
 const EXIT_CODES = { done: 0, failed: 1, misused: 2 };

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { tryLock } from './embedded-postgres/file-lock.ts';
+import { tryLock } from '../embedded-postgres/file-lock.ts';
 
 /** A store runs on this data folder already. */
 export class StoreRunsError extends Error {

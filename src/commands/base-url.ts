@@ -1,4 +1,4 @@
-import type { Config } from './config.ts';
+import type { Config } from '../config.ts';
 
 /** The contract's `{base_url}` as this machine's own clients reach it. */
 export const baseUrl = ({ host, port, basePath }: Pick<Config, 'host' | 'port' | 'basePath'>): string => {
