@@ -32,7 +32,9 @@ const seconds = (performance.now() - startedAt) / 1000;
 
 const client = new Client({ connectionString: databaseUrl });
 await client.connect();
-const { rows } = await client.query<{ id: string; name: string; tag: string | null }>('SELECT id, name, tag FROM plants');
+const { rows } = await client.query<{ id: string; name: string; tag: string | null }>(
+  'SELECT id, name, tag FROM plants',
+);
 await client.end();
 const stored = new Map(rows.map((row) => [row.id, row]));
 const different = lines.filter((line) => {

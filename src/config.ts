@@ -43,6 +43,9 @@ const variables = z.object({
 
 type VariableName = keyof typeof variables.shape;
 
+/** The names of the variables that `readConfig` reads. */
+export const variableNames = Object.keys(variables.shape) as VariableName[];
+
 /** The store's settings. Sizes are in bytes, times in milliseconds. */
 export type Config = Readonly<{
   environment: 'development' | 'test' | 'production';
@@ -59,7 +62,7 @@ export type Config = Readonly<{
   shutdownTimeout: number;
 }>;
 
-/** The environment holds a value that the store cannot use; `message` has one line for every such variable. */
+/** The environment holds a value that the store cannot use; `message` has a line for every such variable. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
@@ -69,15 +72,16 @@ export class ConfigError extends Error {
  * @throws {ConfigError} naming every wrong variable, what it is and what it should be
  */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
-  const names = Object.keys(variables.shape) as VariableName[];
-  const set = Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
+  const set = Object.fromEntries(
+    variableNames.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+  );
   const result = variables.safeParse(set);
   const wrong = new Set(result.error?.issues.map((issue) => issue.path[0] as VariableName));
   const lines = [...wrong].map((name) => `${name} is ${shown(name, set[name])} and should be ${expected(name)}`);
   if (set.NODE_ENV === 'production' && !set.DATABASE_URL) {
     lines.push(`DATABASE_URL is not set and should be ${expected('DATABASE_URL')}, because NODE_ENV is production`);
   }
-  if (!result.success || lines.length > 0) throw new ConfigError(lines.join('\n'));
+  if (!result.success || lines.length > 0) throw new ConfigError(['The configuration is wrong:', ...lines].join('\n'));
   return toConfig(result.data);
 };
 

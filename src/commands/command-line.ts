@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError, readConfig } from '../config.ts';
 import { classifyDatabaseError } from '../database/database-error.ts';
-import { migrate } from '../database/migrate.ts';
+import { MigrationError, migrate } from '../database/migrate.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-error.ts';
 import { leaseDatabase } from './lease-database.ts';
 import { serve } from './serve.ts';
@@ -53,11 +53,12 @@ const createCommandLine = (config: () => ReturnType<typeof readConfig>) => {
   return program;
 };
 
+/** What is no fault of the store: the message says what is wrong and what to do. */
+const OPERATIONAL_ERRORS = [ConfigError, EmbeddedPostgresError, MigrationError, StoreRunsError, TokenCommandError];
+
 /** A failure that the caller can do something about takes a line or two; a fault of ours keeps its stack. */
 const explain = (error: unknown): string => {
-  if (error instanceof ConfigError) return `The configuration is wrong:\n${error.message}`;
-  if (error instanceof EmbeddedPostgresError || error instanceof StoreRunsError) return error.message;
-  if (error instanceof TokenCommandError) return error.message;
+  if (OPERATIONAL_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message;
   const { code, message, stack } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return `${message}: another program listens there. Set PORT to another port.`;
   if (code === 'EACCES' || code === 'EPERM') return `${message}. Is this folder another user's?`;

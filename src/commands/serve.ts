@@ -14,7 +14,7 @@ import { lockStore } from './store-lock.ts';
 export const serve = async (config: Config): Promise<void> => {
   const logger = createLogger({ level: config.logLevel, format: config.logFormat });
   const stopSignal = waitForStopSignal({ logger });
-  const unlock = config.databaseUrl === undefined ? lockStore(dataFolder(config), baseUrl(config)) : undefined;
+  const lock = config.databaseUrl === undefined ? lockStore(dataFolder(config)) : undefined;
   const lease = await leaseDatabase(config);
   try {
     // In production a release is migrated by a step of its own, once, before its stores start.
@@ -22,14 +22,16 @@ export const serve = async (config: Config): Promise<void> => {
     const service = createService({ config, databaseUrl: lease.url, logger });
     const port = await service.start();
     logger.info({ host: config.host, port, basePath: config.basePath }, 'listening');
+    const url = baseUrl({ ...config, port });
+    lock?.note(url);
     if (config.environment !== 'production') {
-      announce(baseUrl({ ...config, port }), await ensureLocalToken(service.tokens, dataFolder(config)));
+      announce(url, await ensureLocalToken(service.tokens, dataFolder(config)));
     }
     logger.info({ signal: await stopSignal }, 'stopping');
     await Promise.race([service.stop(), setTimeout(config.shutdownTimeout)]);
   } finally {
     await lease.release();
-    unlock?.();
+    lock?.unlock();
     logger.info('stopped');
     logger.flush();
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock } from '../embedded-postgres/file-lock.ts';
 
@@ -8,21 +8,29 @@ export class StoreRunsError extends Error {
 }
 
 /**
- * Makes this process the one store on a data folder; `url` is where it will listen.
- * @returns a function that ends that; as long as it can be called, the lock is held
+ * Makes this process the one store on a data folder, for as long as the result is held.
  * @throws {StoreRunsError} saying where the other one listens
  */
-export const lockStore = (dataFolder: string, url: string): (() => void) => {
+export const lockStore = (dataFolder: string) => {
   mkdirSync(dataFolder, { recursive: true });
   const noteFile = join(dataFolder, 'store.json');
   const unlock = tryLock(join(dataFolder, 'store.lock'), 'exclusive');
-  if (unlock) {
-    writeFileSync(noteFile, JSON.stringify({ pid: process.pid, url }));
-    return unlock;
+  if (unlock === undefined) {
+    throw new StoreRunsError(
+      `The store already runs ${whereabouts(noteFile)}, with its data in ${dataFolder}. ` +
+        'Stop it first, or set DATA_DIR and PORT to run a second one.',
+    );
   }
-  const { pid, url: otherUrl } = JSON.parse(readFileSync(noteFile, 'utf8')) as { pid: number; url: string };
-  throw new StoreRunsError(
-    `The store already runs on ${otherUrl} (process ${pid}), with its data in ${dataFolder}. ` +
-      'Stop it first, or set DATA_DIR and PORT to run a second one.',
-  );
+  rmSync(noteFile, { force: true });
+  return {
+    unlock,
+    /** Lets a second start say where this one listens. */
+    note: (url: string) => writeFileSync(noteFile, JSON.stringify({ pid: process.pid, url })),
+  };
+};
+
+const whereabouts = (noteFile: string) => {
+  if (!existsSync(noteFile)) return 'and is just starting';
+  const { pid, url } = JSON.parse(readFileSync(noteFile, 'utf8')) as { pid: number; url: string };
+  return `on ${url} (process ${pid})`;
 };

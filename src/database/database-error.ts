@@ -5,9 +5,9 @@ export type DatabaseFailure = 'unreachable' | 'notMigrated' | undefined;
 const UNREACHABLE_CODES = /^(P1\d{3}|P2024|P2037)$/;
 /**
  * SQLSTATE classes (PostgreSQL, appendix A): connection exception, read-only transaction (a standby), insufficient
- * resources (a full disk), operator intervention (a shutdown), system error.
+ * resources (a full disk), a database that takes no connections, operator intervention (a shutdown), system error.
  */
-const UNREACHABLE_STATES = /^(08...|25006|53...|57P..|58...)$/;
+const UNREACHABLE_STATES = /^(08...|25006|53...|55000|57P..|58...)$/;
 /** The driver throws these without a code (pg-pool 3, pg 8). */
 const UNREACHABLE_MESSAGES =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Query read timeout)/;

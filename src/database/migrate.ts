@@ -5,7 +5,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
-import { Pool } from 'pg';
+import { Client, Pool } from 'pg';
 import { CONNECT_TIMEOUT } from './database.ts';
 
 /** The part of https://webassembly.github.io/spec/js-api that is used; TypeScript has it only along with the DOM. */
@@ -16,28 +16,52 @@ declare const WebAssembly: {
 const prismaFolder = join(import.meta.dirname, '..', '..', 'prisma');
 const migrationsFolder = join(prismaFolder, 'migrations');
 
+/** PostgreSQL's advisory lock of those who migrate. Any number will do, as long as it stays the same. */
+const MIGRATION_LOCK = 7_230_113;
+
 /** The names of the migrations that this store was written for, oldest first. */
 export const migrationNames: readonly string[] = readdirSync(migrationsFolder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
   .sort();
 
+/** The database is reached and cannot be migrated; `message` is Prisma's own. */
+export class MigrationError extends Error {
+  override name = 'MigrationError';
+}
+
 /**
  * Applies the migrations that are missing, as `prisma migrate deploy` does and with Prisma's own engine. Several
- * processes may do so at once: the engine takes an advisory lock, so one works and the others wait for it.
+ * processes may do so at once: one works and the others wait for it. (The engine has a lock of its own, but gives up
+ * waiting after 10 s, and keeps a timer for as long: a process that migrated exits rather than runs out.)
  * @returns the names of the migrations applied
+ * @throws {MigrationError}
  */
 export const migrate = async (url: string): Promise<string[]> => {
-  // The engine's lock belongs to its connection and ends with it.
+  const lock = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT });
+  // A connection that breaks fails the query as well; without a listener the event would end the process.
+  lock.on('error', () => {});
+  // The engine's lock belongs to its connection, which a pool would keep.
   const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT });
   try {
-    const engine = await createSchemaEngine(pool);
-    const filters = { externalTables: [], externalEnums: [] };
-    const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList: readMigrations(), filters });
-    engine.free();
-    return appliedMigrationNames;
+    await lock.connect();
+    await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    return await applyMigrations(pool);
   } finally {
     await pool.end();
+    await lock.end();
+  }
+};
+
+const applyMigrations = async (pool: Pool) => {
+  const engine = await createSchemaEngine(pool);
+  try {
+    const filters = { externalTables: [], externalEnums: [] };
+    return (await engine.applyMigrations({ migrationsList: readMigrations(), filters })).appliedMigrationNames;
+  } catch (error) {
+    throw new MigrationError((error as Error).message, { cause: error });
+  } finally {
+    engine.free();
   }
 };
 

@@ -45,20 +45,26 @@ log_truncate_on_rotation = on
 log_checkpoints = off
 `;
 
-type ClusterOptions = { directory: string; passwordFile: string; binaries: Binaries; account: ServerAccount };
+type ClusterOptions = { dataDir: string; binaries: Binaries; account: ServerAccount };
 
 /** One PostgreSQL data directory, and its server as pg_ctl runs it: a daemon that outlives whoever started it. */
-export const createCluster = ({ directory, passwordFile, binaries, account }: ClusterOptions) => {
+export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) => {
+  const directory = join(dataDir, 'postgres');
+  const passwordFile = join(dataDir, 'postgres-password');
+  const startLog = join(directory, 'start.log');
+
+  /** Paths are given relative to the data folder, as pg_ctl puts them into a shell command and escapes nothing. */
   const run = async (program: keyof Binaries, ...options: string[]) => {
     try {
       await promisify(execFile)(binaries[program], options, {
         ...account,
-        cwd: '/',
+        cwd: dataDir,
         env: { ...process.env, LC_ALL: 'C' },
       });
     } catch (error) {
       const { stderr, message } = error as { stderr?: string; message: string };
-      throw new EmbeddedPostgresError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}`, { cause: error });
+      const log = existsSync(startLog) ? readFileSync(startLog, 'utf8') : '';
+      throw new EmbeddedPostgresError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}\n${log}`.trim());
     }
   };
 
@@ -70,7 +76,7 @@ export const createCluster = ({ directory, passwordFile, binaries, account }: Cl
     mkdirSync(unfinished, { mode: 0o700 });
     writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 });
     if (account) for (const path of [unfinished, passwordFile]) chownSync(path, account.uid, account.gid);
-    await run('initdb', `--pgdata=${unfinished}`, `--pwfile=${passwordFile}`, ...initdbOptions);
+    await run('initdb', '--pgdata=postgres.new', '--pwfile=postgres-password', ...initdbOptions);
     appendFileSync(join(unfinished, 'postgresql.conf'), settings);
     renameSync(unfinished, directory);
   };
@@ -80,18 +86,12 @@ export const createCluster = ({ directory, passwordFile, binaries, account }: Cl
     start: async () => {
       await initialise();
       removeStalePidFile(directory);
-      const log = join(directory, 'start.log');
-      await run(
-        'pg_ctl',
-        'start',
-        '--wait',
-        `--pgdata=${directory}`,
-        `--log=${log}`,
-        `--options=-p ${await freePort()}`,
-      );
+      rmSync(startLog, { force: true });
+      const port = await freePort();
+      await run('pg_ctl', 'start', '--wait', '--pgdata=postgres', '--log=postgres/start.log', `--options=-p ${port}`);
     },
     /** Stops the server: connections are cut, what is committed stays. */
-    stop: () => run('pg_ctl', 'stop', '--wait', '--mode=fast', `--pgdata=${directory}`),
+    stop: () => run('pg_ctl', 'stop', '--wait', '--mode=fast', '--pgdata=postgres'),
     /** The URL of the running server, or undefined where none runs. Waits for one that is just starting. */
     runningUrl: async () => {
       for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {

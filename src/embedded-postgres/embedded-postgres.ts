@@ -23,11 +23,10 @@ export type DatabaseLease = { url: string; release: () => Promise<void> };
 export const leaseEmbeddedPostgres = async (dataDir: string): Promise<DatabaseLease> => {
   const binaries = await loadBinaries();
   mkdirSync(dataDir, { recursive: true });
-  const directory = join(dataDir, 'postgres');
-  const account = findServerAccount(directory);
+  const account = findServerAccount(join(dataDir, 'postgres'));
   assertReachable(binaries.postgres, account);
-  assertReachable(directory, account);
-  const cluster = createCluster({ directory, passwordFile: join(dataDir, 'postgres-password'), binaries, account });
+  assertReachable(join(dataDir, 'postgres'), account);
+  const cluster = createCluster({ dataDir, binaries, account });
   const lockFile = join(dataDir, 'postgres.lock');
 
   const release = async (unlock: () => void) => {

@@ -1,0 +1,66 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parseExactJson } from './exact-json.ts';
+
+const idOf = (number: string) => (parseExactJson(`{"id":${number}}`) as { id: unknown }).id;
+
+const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+
+/** The same value written with an exponent or a fraction of zeros: 120 as 1.2e2, 120.00, 12000e-2 … */
+const writtenOtherwise = (value: bigint, shift: number, zeros: number) => {
+  const sign = value < 0n ? '-' : '';
+  const digits = `${value < 0n ? -value : value}`;
+  if (shift === 0) return `${sign}${digits}.${'0'.repeat(zeros + 1)}`;
+  if (shift < 0 && value === 0n) return `0e${shift}`;
+  if (shift < 0) return `${sign}${digits}${'0'.repeat(-shift)}e${shift}`;
+  const padded = digits.padStart(shift + 1, '0');
+  return `${sign}${padded.slice(0, -shift)}.${padded.slice(-shift)}${'0'.repeat(zeros)}E+${shift}`;
+};
+
+describe('parseExactJson', () => {
+  test('reads any int64 exactly, however it is written', () => {
+    fc.assert(
+      fc.property(int64, fc.integer({ min: -25, max: 25 }), fc.nat(5), (value, shift, zeros) => {
+        expect(idOf(`${value}`)).toBe(value);
+        expect(idOf(writtenOtherwise(value, shift, zeros))).toBe(value);
+      }),
+    );
+  });
+
+  test('leaves what has a fraction a number', () => {
+    fc.assert(
+      fc.property(int64, fc.integer({ min: 1, max: 999 }), (value, thousandths) => {
+        expect(typeof idOf(`${value}.${String(thousandths).padStart(3, '0')}`)).toBe('number');
+      }),
+    );
+  });
+
+  test.each(['1e400', '1e-400', '1e99999999999999999999', '1e-99999999999999999999', '12345678901234567890'])(
+    '%s is no bigint',
+    (number) => expect(typeof idOf(number)).toBe('number'),
+  );
+
+  test.each(['0', '-0', '0.0', '0e999999999999', '-0.000e-5'])('%s is 0', (number) => expect(idOf(number)).toBe(0n));
+
+  test('is not slow on a number of a million digits', () => {
+    const zeros = '0'.repeat(1_000_000);
+    expect(idOf(`1${zeros}e-1000000`)).toBe(1n);
+    expect(idOf(`0.${zeros}7e1000001`)).toBe(7n);
+    expect(typeof idOf(`0.${zeros}7`)).toBe('number');
+    expect(typeof idOf(`1${zeros}1`)).toBe('number');
+  });
+
+  test('is JSON.parse in all else', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        fc.pre(!text.includes('"id"'));
+        expect(parseExactJson(text)).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  test.each(['', '{', '{"id":01}', '{"id":+1}', '{"id":1.}', '{"id":.5}', '{"id":0x10}', "{'id':1}", '{"id":1,}'])(
+    '%j is no JSON',
+    (text) => expect(() => parseExactJson(text)).toThrow(SyntaxError),
+  );
+});

@@ -1,0 +1,219 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startTestService, type TestService } from './support/test-service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.stop());
+
+/** Sends bytes as they are to `POST /plants`. */
+const postBytes = async (body: string | Uint8Array<ArrayBuffer> | undefined, headers: Record<string, string>) => {
+  const response = await fetch(`${service.baseUrl}/plants`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${service.token}`, ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Record<string, unknown>,
+  };
+};
+
+const json = { 'Content-Type': 'application/json' };
+const plant = (id: number) => Buffer.from(`{"id":${id},"name":"Fir"}`);
+
+describe('code 1000: the body is not JSON, or not UTF-8', () => {
+  test.each([
+    ['nothing', ''],
+    ['no JSON', 'id=1'],
+    ['half a JSON', '{"id":1,"name":"Fir"'],
+    ['something behind it', '{"id":1,"name":"Fir"} x'],
+    ['a number with a leading zero', '{"id":01,"name":"Fir"}'],
+    ['NaN', '{"id":NaN,"name":"Fir"}'],
+    ['nesting without end', `{"id":1,"name":"Fir","x":${'['.repeat(500_000)}${']'.repeat(500_000)}}`],
+  ])('%s', async (_title, body) => {
+    const response = await postBytes(body, json);
+    expect(response.status).toBe(400);
+    expect(response.body.error).toBe(1000);
+  });
+
+  test.each([
+    ['a lone continuation byte', [0x80]],
+    ['an overlong slash', [0xc0, 0xaf]],
+    ['an encoded surrogate', [0xed, 0xa0, 0x80]],
+    ['UTF-16', [0xff, 0xfe]],
+  ])('%s', async (_title, bytes) => {
+    const body = Buffer.concat([Buffer.from('{"id":1,"name":"'), Buffer.from(bytes), Buffer.from('"}')]);
+    expect((await postBytes(body, json)).body.error).toBe(1000);
+  });
+
+  test('what says that it is compressed and is not', async () => {
+    expect((await postBytes(plant(1), { ...json, 'Content-Encoding': 'gzip' })).body.error).toBe(1000);
+  });
+
+  test('but a leading byte order mark is ignored', async () => {
+    const response = await postBytes(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), plant(1000)]), json);
+    expect(response.status).toBe(200);
+  });
+
+  test('and a thousand levels of nesting are fine', async () => {
+    const body = `{"id":1001,"name":"Fir","x":${'['.repeat(1000)}${']'.repeat(1000)}}`;
+    expect((await postBytes(body, json)).status).toBe(200);
+  });
+});
+
+describe('code 1001: the content type or encoding is not supported', () => {
+  test.each([
+    'text/plain',
+    'application/json; charset=latin1',
+    'application/jsonp',
+    'json',
+    'application/merge-patch+json',
+  ])('%s', async (type) => {
+    const response = await postBytes(plant(1), { 'Content-Type': type });
+    expect(response.status).toBe(400);
+    expect(response.body.error).toBe(1001);
+  });
+
+  test('no content type at all', async () => {
+    expect((await postBytes(plant(1), {})).body.error).toBe(1001);
+    expect((await postBytes(undefined, {})).body.error).toBe(1001);
+  });
+
+  test.each(['compress', 'gzip, br', 'x'])('Content-Encoding: %s', async (encoding) => {
+    expect((await postBytes(plant(1), { ...json, 'Content-Encoding': encoding })).body.error).toBe(1001);
+  });
+
+  test.each(['Application/JSON', 'application/json;charset=UTF-8', 'application/json; charset="utf-8"; x=y'])(
+    'but %s is supported',
+    async (type) => {
+      await service.database.query('DELETE FROM plants WHERE id = 1100');
+      expect((await postBytes(plant(1100), { 'Content-Type': type })).status).toBe(200);
+    },
+  );
+
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['identity', (bytes: Buffer) => bytes],
+  ])('and so is Content-Encoding: %s', async (encoding, compress) => {
+    await service.database.query('DELETE FROM plants WHERE id = 1101');
+    const response = await postBytes(new Uint8Array(compress(plant(1101))), { ...json, 'Content-Encoding': encoding });
+    expect(response.status).toBe(200);
+  });
+});
+
+describe('code 1002: the body is too large', () => {
+  const tooLarge = Buffer.alloc(5_000_000, ' ');
+
+  test('by its length', async () => {
+    const response = await postBytes(tooLarge, json);
+    expect(response.status).toBe(400);
+    expect(response.body).toEqual({ error: 1002, message: 'The body should be at most 1048576 bytes.' });
+    expect(response.headers.get('connection')).toBe('close');
+  });
+
+  test('after decompression, of a few kilobytes', async () => {
+    const bomb = new Uint8Array(gzipSync(tooLarge));
+    expect(bomb.length).toBeLessThan(10_000);
+    expect((await postBytes(bomb, { ...json, 'Content-Encoding': 'gzip' })).body.error).toBe(1002);
+  });
+
+  test('with no length said', async () => {
+    let sent = 0;
+    const endless = new ReadableStream({
+      pull: (controller) => {
+        sent += 65_536;
+        controller.enqueue(new Uint8Array(65_536));
+      },
+    });
+    const init = {
+      method: 'POST',
+      headers: { ...json, Authorization: `Bearer ${service.token}` },
+      body: endless,
+      duplex: 'half',
+    };
+    const response = await fetch(`${service.baseUrl}/plants`, init as RequestInit);
+    expect(await response.json()).toMatchObject({ error: 1002 });
+    expect(sent).toBeLessThan(50_000_000);
+  });
+});
+
+describe('code 1003: a field is missing or wrong', () => {
+  test('names every wrong field, by JSON Pointer', async () => {
+    const response = await service.post({ name: 5, tag: null });
+    expect(response.status).toBe(400);
+    expect(response.body).toEqual({
+      error: 1003,
+      message: 'id is required; name should be a string; tag should be a string.',
+      errors: [
+        { pointer: '/id', message: 'is required' },
+        { pointer: '/name', message: 'should be a string' },
+        { pointer: '/tag', message: 'should be a string' },
+      ],
+    });
+  });
+
+  test.each(['[]', '"plant"', '1', 'null', 'true', '[{"id":1,"name":"Fir"}]'])(
+    'the body %s is no object',
+    async (body) => {
+      expect((await service.post(body)).body).toEqual({
+        error: 1003,
+        message: 'The body should be a JSON object.',
+        errors: [{ pointer: '', message: 'should be a JSON object' }],
+      });
+    },
+  );
+
+  test.each([
+    ['U+0000', '\\u0000'],
+    ['an unpaired high surrogate', '\\ud800'],
+    ['an unpaired low surrogate', 'x\\udc00'],
+    ['surrogates in the wrong order', '\\udc00\\ud800'],
+  ])('a name or tag with %s, which cannot be stored', async (_title, text) => {
+    const response = await service.post(`{"id":1300,"name":"${text}","tag":"${text}"}`);
+    expect(response.body).toMatchObject({ error: 1003, errors: [{ pointer: '/name' }, { pointer: '/tag' }] });
+    expect(await service.stored('1300')).toBeUndefined();
+  });
+
+  test('a field that only the prototype has is missing', async () => {
+    expect((await service.post('{"__proto__":{"id":1,"name":"Fir"}}')).body.error).toBe(1003);
+    expect((await service.post('{"id":1,"constructor":{"name":"Fir"}}')).body.errors).toEqual([
+      { pointer: '/name', message: 'is required' },
+    ]);
+  });
+});
+
+describe('paths and methods', () => {
+  test('code 1200: no such path', async () => {
+    for (const path of ['/', '/nothing', '/plants/1', '/%zz']) {
+      const response = await service.agent.get(path);
+      expect(response.status).toBe(404);
+      expect(response.body.error).toBe(1200);
+    }
+  });
+
+  test('code 1202: the method is not allowed here, and which are', async () => {
+    for (const method of ['get', 'put', 'patch', 'delete', 'options'] as const) {
+      const response = await service.agent[method]('/plants');
+      expect(response.status).toBe(405);
+      expect(response.headers.allow).toBe('POST');
+      expect(response.body.error).toBe(1202);
+    }
+    const response = await service.agent.post('/livez');
+    expect([response.status, response.headers.allow]).toEqual([405, 'GET, HEAD']);
+  });
+});
+
+test('every Error has an int32 and a message, and no header that tells of the server', async () => {
+  const responses = [await service.post('x'), await service.agent.get('/x'), await service.agent.post('/plants')];
+  for (const { body, headers } of responses) {
+    expect(body).toEqual({ error: expect.any(Number), message: expect.any(String) });
+    expect(headers).not.toHaveProperty('x-powered-by');
+    expect(headers).not.toHaveProperty('server');
+  }
+});

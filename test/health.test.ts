@@ -1,0 +1,48 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { startTestService, type TestService } from './support/test-service.ts';
+
+let service: TestService;
+afterEach(() => service.stop());
+
+describe('GET /livez and GET /readyz', () => {
+  test('answer 200 on a migrated database, without a token, and at the root whatever the base path', async () => {
+    service = await startTestService({ BASE_PATH: '/api/v1' });
+    expect((await service.agent.get('/livez')).body).toEqual({ status: 'live' });
+    expect((await service.agent.get('/readyz')).body).toEqual({ status: 'ready' });
+    expect((await service.agent.head('/readyz')).status).toBe(200);
+    expect((await service.agent.get('/plants')).status).toBe(404);
+    expect((await service.agent.get('/api/v1/plants')).status).toBe(405);
+  });
+
+  test('are live and not ready on a database that is not migrated, code 1502', async () => {
+    service = await startTestService({}, { migrated: false });
+    expect((await service.agent.get('/livez')).status).toBe(200);
+    const expected = { error: 1502, message: 'The database is not migrated; run: plant-store migrate' };
+    const ready = await service.agent.get('/readyz');
+    expect([ready.status, ready.body]).toEqual([503, expected]);
+    const post = await service.agent
+      .post('/plants')
+      .set('Authorization', `Bearer plant_${'x'.repeat(43)}`)
+      .send('{}');
+    expect([post.status, post.body]).toEqual([503, expected]);
+    expect(post.headers['retry-after']).toBe('1');
+  });
+
+  test('are live and not ready without a database, code 1501, and ready again with it', async () => {
+    service = await startTestService();
+    await service.post({ id: 1, name: 'Fir' });
+    const { name } = service.database;
+    const admin = (sql: string) => service.database.administer(sql);
+    await admin(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    const expected = { error: 1501, message: 'The database cannot be reached; try again later.' };
+    const [ready, post] = [await service.agent.get('/readyz'), await service.post({ id: 2, name: 'Fir' })];
+    expect([ready.status, ready.body]).toEqual([503, expected]);
+    expect([post.status, post.body]).toEqual([503, expected]);
+    expect(post.headers['retry-after']).toBe('1');
+    expect((await service.agent.get('/livez')).status).toBe(200);
+    await admin(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    expect((await service.agent.get('/readyz')).status).toBe(200);
+    expect((await service.post({ id: 2, name: 'Fir' })).status).toBe(200);
+  });
+});

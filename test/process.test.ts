@@ -1,0 +1,182 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { leaseEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.ts';
+import { runCommand, startStore } from './support/store-process.ts';
+import { makeTemporaryFolder } from './support/temporary-folder.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = makeTemporaryFolder();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+type Store = Awaited<ReturnType<typeof startStore>>;
+
+const start = () => startStore({ DATA_DIR: folder });
+
+const stop = async (store: Store, signal: NodeJS.Signals = 'SIGTERM') => {
+  process.kill(store.pid, signal);
+  return store.exited;
+};
+
+const post = async (store: Store, id: number | string) => {
+  const response = await fetch(`${store.url}/plants`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${store.token}`, 'Content-Type': 'application/json' },
+    body: `{"id":${id},"name":"Fir"}`,
+  });
+  await response.text();
+  return response.status;
+};
+
+/** The ids that the database in the folder holds. */
+const storedIds = async () => {
+  const { url, release } = await leaseEmbeddedPostgres(folder);
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<{ id: string }>('SELECT id FROM plants');
+  await client.end();
+  await release();
+  return new Set(rows.map(({ id }) => id));
+};
+
+/** Posts plants from 16 clients until told to stop. @returns the ids that were answered with 200 */
+const putUnderLoad = (store: Store) => {
+  const answered: string[] = [];
+  const otherAnswers: number[] = [];
+  let nextId = 1;
+  let stopping = false;
+  const clients = Array.from({ length: 16 }, async () => {
+    while (!stopping) {
+      const id = nextId++;
+      const status = await post(store, id).catch(() => undefined);
+      if (status === 200) answered.push(String(id));
+      else if (status !== undefined) otherAnswers.push(status);
+      else return; // The connection was refused: the store is gone.
+    }
+  });
+  return {
+    answered,
+    otherAnswers,
+    end: async () => {
+      stopping = true;
+      await Promise.all(clients);
+    },
+  };
+};
+
+describe('npm start', () => {
+  test('says where it listens, and its curl line stores a plant as it stands', async () => {
+    const store = await start();
+    expect(store.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(store.token).toMatch(/^plant_[\w-]{43}$/);
+    const { stdout } = await promisify(execFile)('sh', ['-c', store.curl]);
+    expect(stdout).toBe('{"name":"Fir","tag":"Abies"}');
+    expect(await stop(store)).toEqual({ code: 0, signal: null });
+    expect(store.output.text).toMatch(/"path":"\/plants","status":200.*\n.*"stopping".*\n.*"stopped"/);
+  });
+
+  test('keeps its data and its token from one start to the next', async () => {
+    const first = await start();
+    expect(await post(first, '9223372036854775807')).toBe(200);
+    await stop(first);
+    const second = await start();
+    expect(second.token).toBe(first.token);
+    expect(await post(second, '9223372036854775807')).toBe(400);
+    const tokens = await runCommand(['token', 'list', '--json'], { DATA_DIR: folder });
+    expect(JSON.parse(tokens.stdout)).toHaveLength(1);
+    expect(statSync(join(folder, 'access-token')).mode & 0o777).toBe(0o600);
+    await stop(second);
+  });
+
+  test('does not give the token back that was revoked', async () => {
+    const first = await start();
+    const { name } = JSON.parse((await runCommand(['token', 'list', '--json'], { DATA_DIR: folder })).stdout)[0];
+    expect((await runCommand(['token', 'revoke', name], { DATA_DIR: folder })).code).toBe(0);
+    await stop(first);
+    const second = await startStore({ DATA_DIR: folder, LOG_FORMAT: 'json' });
+    expect(second.token).toBe('');
+    await stop(second);
+    expect(second.output.text).toContain('was revoked or has expired');
+  });
+
+  test('a second time at once says that the first runs, and where', async () => {
+    const store = await start();
+    const second = await runCommand(['serve'], { DATA_DIR: folder, PORT: '0' });
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`The store already runs on ${store.url} (process ${store.pid})`);
+    expect(await post(store, 1)).toBe(200);
+    await stop(store);
+  });
+
+  test('on a taken port says so, and leaves nothing running', async () => {
+    const store = await start();
+    const other = makeTemporaryFolder();
+    const second = await runCommand(['serve'], { DATA_DIR: other, PORT: new URL(store.url).port });
+    expect(second.code).toBe(1);
+    expect(second.stderr).toMatch(/EADDRINUSE.*Set PORT/);
+    expect(() => statSync(join(other, 'postgres', 'postmaster.pid'))).toThrow('ENOENT');
+    rmSync(other, { recursive: true });
+    await stop(store);
+  });
+
+  test('with a wrong configuration ends with 1 and a line for each variable', async () => {
+    const { code, stderr } = await runCommand(['serve'], { PORT: 'x', LOG_LEVEL: 'loud', NODE_ENV: 'production' });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /PORT is "x" and should be .*\nLOG_LEVEL is "loud" and should be .*\nDATABASE_URL is not set/,
+    );
+  });
+});
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('%s under load', (signal) => {
+  test('answers the requests under way, loses none, and exits with 0', async () => {
+    const store = await start();
+    const load = putUnderLoad(store);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const signalledAt = performance.now();
+    const exit = await stop(store, signal);
+    expect(performance.now() - signalledAt).toBeLessThan(10_000);
+    await load.end();
+    expect(exit).toEqual({ code: 0, signal: null });
+    expect(load.answered.length).toBeGreaterThan(100);
+    expect(load.otherAnswers).toEqual([]);
+    const stored = await storedIds();
+    expect(load.answered.filter((id) => !stored.has(id))).toEqual([]);
+    // Buffered lines are written before the end: one for each answer.
+    expect(store.output.text.match(/"path":"\/plants","status":200/g)?.length).toBe(load.answered.length);
+  });
+});
+
+test('Ctrl-C, which reaches npm and the store both, still answers the requests under way', async () => {
+  const store = await start();
+  const load = putUnderLoad(store);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  process.kill(store.pid, 'SIGINT');
+  process.kill(store.pid, 'SIGINT');
+  expect(await store.exited).toEqual({ code: 0, signal: null });
+  await load.end();
+  expect(load.otherAnswers).toEqual([]);
+});
+
+test('kill -9 loses no plant that was answered, and the next start takes the database over', async () => {
+  const first = await start();
+  const load = putUnderLoad(first);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const postgres = () => readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0];
+  const before = postgres();
+  await stop(first, 'SIGKILL');
+  await load.end();
+  const second = await start();
+  expect(postgres()).toBe(before);
+  expect(second.token).toBe(first.token);
+  expect(await post(second, 'x')).toBe(400);
+  await stop(second);
+  const stored = await storedIds();
+  expect(load.answered.length).toBeGreaterThan(100);
+  expect(load.answered.filter((id) => !stored.has(id))).toEqual([]);
+});

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { startTestService, type TestService } from './support/test-service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.stop());
+
+/** Any Unicode string that PostgreSQL can hold: all but U+0000. */
+const storable = fc
+  .oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: 'grapheme' }),
+    fc.constantFrom("'; DROP TABLE plants --", '\\', '%_'),
+  )
+  .map((text) => text.replaceAll('\0', ''));
+
+const plant = fc.record(
+  { id: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), name: storable, tag: storable },
+  { requiredKeys: ['id', 'name'] },
+);
+
+test('any int64 and any storable string come back from PostgreSQL as they were sent', async () => {
+  await fc.assert(
+    fc.asyncProperty(plant, async ({ id, ...rest }) => {
+      await service.database.query('DELETE FROM plants WHERE id = $1', [String(id)]);
+      const response = await service.post(`{"id":${id},${JSON.stringify(rest).slice(1)}`);
+      expect(response.status).toBe(200);
+      expect(JSON.parse(response.text)).toEqual(rest);
+      expect(await service.stored(id)).toEqual({ id: String(id), name: rest.name, tag: rest.tag ?? null });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('any string with an unpaired surrogate or U+0000 is refused', async () => {
+  const unstorable = fc
+    .tuple(storable, fc.constantFrom('\0', '\ud800', '\udbff', '\udc00', '\udfff'), fc.constantFrom('', ' ', 'x'))
+    .map(([before, wrong, after]) => `${before} ${wrong}${after}`);
+  await fc.assert(
+    fc.asyncProperty(unstorable, fc.constantFrom('name', 'tag'), async (text, field) => {
+      const response = await service.post(JSON.stringify({ id: 1, name: 'x', [field]: text }));
+      expect(response.body).toMatchObject({ error: 1003, errors: [{ pointer: `/${field}` }] });
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,52 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+export const projectFolder = resolve(import.meta.dirname, '..', '..');
+
+type Environment = Record<string, string>;
+
+/** The environment of a person who has set nothing: neither what Jest sets nor what was set for the tests. */
+const cleanEnvironment = (environment: Environment) => {
+  const { NODE_ENV, DATABASE_URL, JEST_WORKER_ID, TEST_POSTGRES_URL, ...rest } = process.env;
+  return { ...rest, ...environment };
+};
+
+/** Runs the command line, as `npx plant-store` does. @returns what it printed and its exit code */
+export const runCommand = async (words: string[], environment: Environment = {}) => {
+  const options = { cwd: projectFolder, env: cleanEnvironment(environment) };
+  try {
+    const output = await promisify(execFile)(process.execPath, ['bin/plant-store.js', ...words], options);
+    return { code: 0, ...output };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, stdout, stderr };
+  }
+};
+
+/** Starts the store as a person does and waits until it listens. */
+export const startStore = async (environment: Environment & { DATA_DIR: string }) => {
+  const env = cleanEnvironment({ PORT: '0', ...environment });
+  const process = spawn('npm', ['start'], { cwd: projectFolder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { text: '' };
+  for (const stream of [process.stdout, process.stderr]) stream.on('data', (chunk) => (output.text += chunk));
+  const exited = once(process, 'exit').then(([code, signal]) => ({ code, signal }));
+  const found = (pattern: RegExp) => pattern.exec(output.text)?.[1] ?? '';
+  while (!/curl .*\n\n$|"msg":"listening"/m.test(output.text)) {
+    if (process.exitCode !== null) throw new Error(`the store ended with ${process.exitCode}:\n${output.text}`);
+    await new Promise((resume) => setTimeout(resume, 10));
+  }
+  return {
+    process,
+    exited,
+    output,
+    url: found(/Plant Store listens on (\S+)/),
+    token: found(/^ {2}(plant_\S+)$/m),
+    curl: found(/^ {2}(curl .+)$/m),
+    port: Number(found(/"port":(\d+)/)),
+    /** The store's own process id; npm and a shell may stand between it and `process`. */
+    pid: (JSON.parse(readFileSync(join(environment.DATA_DIR, 'store.json'), 'utf8')) as { pid: number }).pid,
+  };
+};

@@ -1,0 +1,50 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import supertest from 'supertest';
+import { readConfig } from '../../src/config.ts';
+import { createService } from '../../src/service.ts';
+import { SCOPES } from '../../src/tokens/token.ts';
+import { createTestDatabase } from './test-database.ts';
+
+export type LogLine = Record<string, unknown> & { level: string; msg: string };
+
+/** The production service on a database of its own, with its log at hand and a token that may do everything. */
+export const startTestService = async (environment: Record<string, string> = {}, { migrated = true } = {}) => {
+  const database = await createTestDatabase({ migrated });
+  const log: LogLine[] = [];
+  const stream = new Writable({
+    write: (chunk, _encoding, done) => {
+      log.push(JSON.parse(String(chunk)));
+      done();
+    },
+  });
+  const logger = pino({ level: 'info', base: null, formatters: { level: (level) => ({ level }) } }, stream);
+  const config = readConfig({ PORT: '0', ...environment });
+  const service = createService({ config, databaseUrl: database.url, logger });
+  const baseUrl = `http://127.0.0.1:${await service.start()}`;
+  const token = migrated ? await service.tokens.create({ name: 'test', scopes: SCOPES, expiresAt: null }) : '';
+  const agent = supertest(baseUrl);
+  return {
+    ...service,
+    baseUrl,
+    database,
+    token,
+    log,
+    agent,
+    /** Sends a body, an object or JSON text as it stands, to `POST /plants` with the token. */
+    post: (body: object | string, headers: Record<string, string> = {}) =>
+      agent
+        .post('/plants')
+        .set({ Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers })
+        .send(typeof body === 'string' ? body : JSON.stringify(body)),
+    /** What PostgreSQL holds under an id. */
+    stored: async (id: bigint | string) =>
+      (await database.query('SELECT id, name, tag FROM plants WHERE id = $1', [String(id)]))[0],
+    stop: async () => {
+      await service.stop();
+      await database.drop();
+    },
+  };
+};
+
+export type TestService = Awaited<ReturnType<typeof startTestService>>;
