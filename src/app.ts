@@ -4,14 +4,13 @@ import { handleError, rejectUnknownPath } from './http/handle-error.ts';
 import { createHealthRoutes } from './http/health-routes.ts';
 import { createJsonBodyReader } from './http/read-json-body.ts';
 import { createRequestLog } from './http/request-log.ts';
-import type { NewPlant } from './plants/plant.ts';
-import { createPlantRoutes } from './plants/plant-routes.ts';
+import { createPlantRoutes, type PlantCreator } from './plants/plant-routes.ts';
 import { createRequireScope } from './tokens/require-scope.ts';
 import type { TokenVerifier } from './tokens/token-verifier.ts';
 
 type AppOptions = {
   logger: Logger;
-  plants: { create(plant: NewPlant): Promise<void> };
+  plants: PlantCreator;
   verifier: TokenVerifier;
   assertReady: () => Promise<void>;
   /** The path of the contract's base URL, without a slash at its end. */

@@ -1,26 +1,38 @@
-/** What a failure of the database means to whoever sent the request; undefined: it is a fault of the store. */
-export type DatabaseFailure = 'unreachable' | 'notMigrated' | undefined;
-
-/** Prisma's code P1xxx: no connection; P2024 and P2037: none is free (https://pris.ly/d/errors). */
-const UNREACHABLE_CODES = /^(P1\d{3}|P2024|P2037)$/;
 /**
- * SQLSTATE classes (PostgreSQL, appendix A): connection exception, read-only transaction (a standby), insufficient
- * resources (a full disk), a database that takes no connections, operator intervention (a shutdown), system error.
+ * What a failure of the database means to whoever sent the request. Undefined: it is a fault of the store, or of
+ * the row that it wrote.
+ * - `unreachable`: the statement never ran
+ * - `interrupted`: the connection broke, or took too long, while it ran; whether it took effect is not known
+ * - `conflict`: PostgreSQL gave it up in favour of another one, and it may be tried again
+ * - `notMigrated`: a table or a column is not there
  */
-const UNREACHABLE_STATES = /^(08...|25006|53...|55000|57P..|58...)$/;
+export type DatabaseFailure = 'unreachable' | 'interrupted' | 'conflict' | 'notMigrated' | undefined;
+
+/** Each failure's codes: Prisma's (https://pris.ly/d/errors), and PostgreSQL's SQLSTATE (its manual, appendix A). */
+const FAILURE_CODES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
+  ['notMigrated', /^(P2021|P2022|42P01|42703)$/],
+  ['conflict', /^(P2034|40001|40P01)$/],
+  // 57P01 and 57P02: the server ended the connection; 57014: it cancelled the statement; 08…: connection exceptions.
+  ['interrupted', /^(P1008|P1017|57P01|57P02|57P05|57014|08000|08003|08006|08007|08P01)$/],
+  // 25006: a standby, which is read-only; 53…: no memory, disk or connection left; 55000: a database that takes no
+  // connections; 57P03: a server that starts or stops; 58…: a disk that fails.
+  ['unreachable', /^(P1\d{3}|P2024|P2037|08...|25006|53...|55000|57P..|58...)$/],
+];
+
 /** The driver throws these without a code (pg-pool 3, pg 8). */
-const UNREACHABLE_MESSAGES =
-  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Query read timeout)/;
-/** A table or a column that is not there. */
-const NOT_MIGRATED = /^(P2021|P2022|42P01|42703)$/;
+const FAILURE_MESSAGES: typeof FAILURE_CODES = [
+  ['unreachable', /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)/],
+  ['interrupted', /^(Connection terminated|Client has encountered a connection error|Query read timeout)/],
+];
 
 export const classifyDatabaseError = (error: unknown): DatabaseFailure => {
   const codes = errorCodes(error);
-  if (codes.some((code) => NOT_MIGRATED.test(code))) return 'notMigrated';
-  const unreachable =
-    codes.some((code) => UNREACHABLE_CODES.test(code) || UNREACHABLE_STATES.test(code)) ||
-    (error instanceof Error && UNREACHABLE_MESSAGES.test(error.message));
-  return unreachable ? 'unreachable' : undefined;
+  const message = error instanceof Error ? error.message : '';
+  const [failure] =
+    FAILURE_CODES.find(([, pattern]) => codes.some((code) => pattern.test(code))) ??
+    FAILURE_MESSAGES.find(([, pattern]) => pattern.test(message)) ??
+    [];
+  return failure;
 };
 
 /** By the code, as the columns that Prisma names are not to be relied on (https://github.com/prisma/prisma/issues/28953). */

@@ -1,29 +1,20 @@
 import type { Database } from '../database/database.ts';
-import { isUniqueViolation } from '../database/database-error.ts';
 import type { NewPlant } from './plant.ts';
-
-/** A plant with this id is stored already. Nothing was changed. */
-export class PlantIdTakenError extends Error {
-  override name = 'PlantIdTakenError';
-  readonly id: bigint;
-
-  constructor(id: bigint) {
-    super(`The id ${id} is taken.`);
-    this.id = id;
-  }
-}
 
 export const createPlantRepository = ({ database }: { database: Database }) => ({
   /**
-   * Stores a plant; it is on disk when the promise is fulfilled.
-   * @throws {PlantIdTakenError} when its id is taken, whatever the stored plant is
+   * Stores plants of different ids in one transaction. A plant whose id is taken is left out and changes nothing.
+   * @returns the ids that were free
    */
-  create: async ({ id, name, tag }: NewPlant): Promise<void> => {
-    try {
-      await database.plant.create({ data: { id, name, tag: tag ?? null }, select: { id: true } });
-    } catch (error) {
-      if (isUniqueViolation(error)) throw new PlantIdTakenError(id);
-      throw error;
-    }
+  insert: async (plants: NewPlant[]): Promise<Set<bigint>> => {
+    const ids = plants.map(({ id }) => id);
+    const names = plants.map(({ name }) => name);
+    const tags = plants.map(({ tag }) => tag ?? null);
+    const rows = await database.$queryRaw<{ id: bigint }[]>`
+      INSERT INTO plants (id, name, tag)
+      SELECT * FROM unnest(${ids}::bigint[], ${names}::text[], ${tags}::text[])
+      ON CONFLICT (id) DO NOTHING
+      RETURNING id`;
+    return new Set(rows.map(({ id }) => id));
   },
 });

@@ -2,8 +2,11 @@ import { type RequestHandler, Router } from 'express';
 import { rejectOtherMethods } from '../http/reject-other-methods.ts';
 import { type NewPlant, type Plant, parseNewPlant } from './plant.ts';
 
+/** Stores a plant, unless `isAbandoned` says before it leaves that nobody waits for the outcome any more. */
+export type PlantCreator = { create(plant: NewPlant, isAbandoned: () => boolean): Promise<void> };
+
 type PlantRoutesOptions = {
-  plants: { create(plant: NewPlant): Promise<void> };
+  plants: PlantCreator;
   requireWriteScope: RequestHandler;
   readJsonBody: RequestHandler;
 };
@@ -15,7 +18,7 @@ export const createPlantRoutes = ({ plants, requireWriteScope, readJsonBody }: P
     .route('/plants')
     .post(requireWriteScope, readJsonBody, async (request, response) => {
       const { id, ...plant } = parseNewPlant(request.body);
-      await plants.create({ id, ...plant });
+      await plants.create({ id, ...plant }, () => response.destroyed);
       response.json(plant satisfies Plant);
     })
     .all(rejectOtherMethods('POST'));

@@ -34,7 +34,7 @@ export const startStore = async (environment: Environment & { DATA_DIR: string }
   for (const stream of [process.stdout, process.stderr]) stream.on('data', (chunk) => (output.text += chunk));
   const exited = once(process, 'exit').then(([code, signal]) => ({ code, signal }));
   const found = (pattern: RegExp) => pattern.exec(output.text)?.[1] ?? '';
-  while (!/curl .*\n\n$|"msg":"listening"/m.test(output.text)) {
+  while (!/Plant Store listens on .*\n[^]*(curl |token create ).*\n/.test(output.text)) {
     if (process.exitCode !== null) throw new Error(`the store ended with ${process.exitCode}:\n${output.text}`);
     await new Promise((resume) => setTimeout(resume, 10));
   }
@@ -45,7 +45,6 @@ export const startStore = async (environment: Environment & { DATA_DIR: string }
     url: found(/Plant Store listens on (\S+)/),
     token: found(/^ {2}(plant_\S+)$/m),
     curl: found(/^ {2}(curl .+)$/m),
-    port: Number(found(/"port":(\d+)/)),
     /** The store's own process id; npm and a shell may stand between it and `process`. */
     pid: (JSON.parse(readFileSync(join(environment.DATA_DIR, 'store.json'), 'utf8')) as { pid: number }).pid,
   };
