@@ -37,6 +37,7 @@ const variables = z.object({
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
   LOG_FORMAT: oneOf(['auto', 'json', 'pretty'], 'auto'),
   BODY_LIMIT: wholeNumber('a number of bytes', 1, 1_073_741_824, 1_048_576),
+  QUEUE_LIMIT: wholeNumber('a number of plants', 1, 1_000_000, 10_000),
   REQUEST_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
   SHUTDOWN_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
 });
@@ -58,6 +59,7 @@ export type Config = Readonly<{
   logLevel: string;
   logFormat: 'json' | 'pretty' | 'auto';
   bodyLimit: number;
+  queueLimit: number;
   requestTimeout: number;
   shutdownTimeout: number;
 }>;
@@ -97,6 +99,7 @@ const toConfig = (values: z.infer<typeof variables>): Config =>
     logLevel: values.LOG_LEVEL,
     logFormat: values.LOG_FORMAT,
     bodyLimit: values.BODY_LIMIT,
+    queueLimit: values.QUEUE_LIMIT,
     requestTimeout: values.REQUEST_TIMEOUT * 1000,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT * 1000,
   });

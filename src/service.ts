@@ -18,7 +18,6 @@ const GROUP_COMMIT_LIMITS = {
   batches: 2,
   batchPlants: 500,
   batchBytes: 4_194_304,
-  queuePlants: 10_000,
   queueBytes: 67_108_864,
 };
 
@@ -29,6 +28,7 @@ const DATABASE_CLOSE_TIME = 1000;
 export const createService = ({ config, databaseUrl, logger }: ServiceOptions) => {
   const database = createDatabase({
     url: databaseUrl,
+    statementTimeout: config.requestTimeout,
     connections: config.databaseConnections,
     onConnectionLost: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
   });
@@ -39,7 +39,7 @@ export const createService = ({ config, databaseUrl, logger }: ServiceOptions) =
     logger,
     plants: createGroupCommit({
       store: (batch) => storeBatch(batch, plants.insert),
-      limits: { ...GROUP_COMMIT_LIMITS, deadline: config.requestTimeout },
+      limits: { ...GROUP_COMMIT_LIMITS, queuePlants: config.queueLimit, deadline: config.requestTimeout },
     }),
     verifier: createTokenVerifier({ tokens }),
     assertReady: async () => {

@@ -50,7 +50,12 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
 
 const withTokens = async (config: Config, use: (tokens: TokenRepository) => Promise<void>) => {
   const lease = await leaseDatabase(config);
-  const database = createDatabase({ url: lease.url, connections: 1, onConnectionLost: () => {} });
+  const database = createDatabase({
+    url: lease.url,
+    connections: 1,
+    statementTimeout: config.requestTimeout,
+    onConnectionLost: () => {},
+  });
   try {
     await use(createTokenRepository({ database }));
   } finally {

@@ -34,7 +34,7 @@ export const startStore = async (environment: Environment & { DATA_DIR: string }
   for (const stream of [process.stdout, process.stderr]) stream.on('data', (chunk) => (output.text += chunk));
   const exited = once(process, 'exit').then(([code, signal]) => ({ code, signal }));
   const found = (pattern: RegExp) => pattern.exec(output.text)?.[1] ?? '';
-  while (!/Plant Store listens on .*\n[^]*(curl |token create ).*\n/.test(output.text)) {
+  while (!/Plant Store listens on .*\n[\s\S]*(curl |token create ).*\n/.test(output.text)) {
     if (process.exitCode !== null) throw new Error(`the store ended with ${process.exitCode}:\n${output.text}`);
     await new Promise((resume) => setTimeout(resume, 10));
   }

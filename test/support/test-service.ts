@@ -8,8 +8,14 @@ import { createTestDatabase } from './test-database.ts';
 
 export type LogLine = Record<string, unknown> & { level: string; msg: string };
 
-/** The production service on a database of its own, with its log at hand and a token that may do everything. */
-export const startTestService = async (environment: Record<string, string> = {}, { migrated = true } = {}) => {
+type TestServiceOptions = { migrated?: boolean; databaseUrl?: string };
+
+/**
+ * The production service with its log at hand, on a database of its own with a token that may do everything, or on
+ * another's database at `databaseUrl`.
+ */
+export const startTestService = async (environment: Record<string, string> = {}, options: TestServiceOptions = {}) => {
+  const { migrated = true, databaseUrl } = options;
   const database = await createTestDatabase({ migrated });
   const log: LogLine[] = [];
   const stream = new Writable({
@@ -20,9 +26,12 @@ export const startTestService = async (environment: Record<string, string> = {},
   });
   const logger = pino({ level: 'info', base: null, formatters: { level: (level) => ({ level }) } }, stream);
   const config = readConfig({ PORT: '0', ...environment });
-  const service = createService({ config, databaseUrl: database.url, logger });
+  const service = createService({ config, databaseUrl: databaseUrl ?? database.url, logger });
   const baseUrl = `http://127.0.0.1:${await service.start()}`;
-  const token = migrated ? await service.tokens.create({ name: 'test', scopes: SCOPES, expiresAt: null }) : '';
+  const token =
+    migrated && databaseUrl === undefined
+      ? await service.tokens.create({ name: 'test', scopes: SCOPES, expiresAt: null })
+      : '';
   const agent = supertest(baseUrl);
   return {
     ...service,

@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BenchError, reasonOf } from './bench-error.ts';
+import { type Comparison, compare } from './comparison.ts';
+import { startDatabase } from './database.ts';
+import { type GrowthStep, measureGrowth } from './growth.ts';
+import { chooseLoadGenerator } from './load.ts';
+import { readMachine, readVersions } from './machine.ts';
+import type { Options } from './options.ts';
+import { openPlantsTable, type PlantsTable } from './plants-table.ts';
+import { say } from './progress.ts';
+import { type Context, reportComparison, reportGrowth, reportSoak } from './report.ts';
+import { createScratchDatabase } from './scratch-database.ts';
+import { runSoak, type Soak } from './soak.ts';
+import { prepareStore } from './store.ts';
+import { createTargets, type Target } from './targets.ts';
+
+type Run = { options: Options; signal: AbortSignal };
+
+/** Runs what the options ask for and reports it. Returns how many things went wrong: 0 is a run without a flaw. */
+export const runBenchmark = async ({ options, signal }: Run): Promise<number> => {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const server = await startDatabase();
+  stack.defer(server.stop);
+  const database = await createScratchDatabase(server.url);
+  stack.defer(database.drop);
+  const table = await openPlantsTable(database.url);
+  stack.defer(table.close);
+
+  const store = await prepareStore(database.url, signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    return new BenchError(reasonOf(error));
+  });
+  if (store instanceof BenchError) say(`The store cannot run: ${store.message}`);
+  await table.create();
+  const generator = await chooseLoadGenerator(folder);
+  const targets = createTargets({ databaseUrl: database.url, generator, folder, signal, store });
+  const context: Context = {
+    date: new Date().toISOString(),
+    machine: readMachine(),
+    versions: await readVersions(generator.name),
+    postgres: { server: server.embedded ? 'embedded' : 'DATABASE_URL', ...(await table.settings()) },
+    workers: process.env.WORKERS ?? '1',
+    options,
+  };
+  // Awaited here: what the stack holds is let go when this function returns.
+  return await runParts({ targets, table, options, signal, context });
+};
+
+type Parts = Run & { targets: Target[]; table: PlantsTable; context: Context };
+
+const runParts = async ({ targets, table, options, signal, context }: Parts): Promise<number> => {
+  const store = targets.find(({ id }) => id === 'store') as Target;
+  let failures = 0;
+  if (options.rounds > 0) {
+    const comparison = await compare({ targets: chosen(targets, options.only), table, options, signal });
+    await reportComparison(comparison, context);
+    failures += countFailures(comparison);
+  }
+  if (options.growth) {
+    const steps = await measureGrowth({ store, table, rows: options.growthRows, seconds: options.seconds, signal });
+    await reportGrowth(steps, context);
+    failures += countMismatches(steps);
+  }
+  if (options.soakMinutes > 0) {
+    const soak = await runSoak({ store, table, minutes: options.soakMinutes, signal });
+    await reportSoak(soak, context);
+    failures += countMismatches([soak]);
+  }
+  return failures;
+};
+
+const chosen = (targets: Target[], only: readonly string[]): Target[] => {
+  const ids = targets.map(({ id }) => id);
+  const unknown = only.filter((id) => !ids.includes(id));
+  if (unknown.length > 0) throw new BenchError(`--only names ${unknown.join(', ')}; targets are ${ids.join(', ')}`);
+  return only.length === 0 ? targets : targets.filter(({ id }) => only.includes(id));
+};
+
+const countMismatches = (measurements: (GrowthStep | Soak)[]) => measurements.filter(({ mismatch }) => mismatch).length;
+
+/** A peer that is missing is reported and no failure; the store's absence is one. */
+const countFailures = ({ results, unavailable }: Comparison) =>
+  results.flatMap(({ rounds }) => rounds).filter(({ mismatch }) => mismatch).length +
+  unavailable.filter(({ target }) => target === 'store').length;

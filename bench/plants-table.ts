@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { say } from './progress.ts';
+
+const SETTLE_INTERVAL_MS = 100;
+const FILL_CHUNK_ROWS = 100_000;
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+const SETTINGS = `SELECT name, current_setting(name) AS value FROM pg_settings WHERE name IN ('server_version', 'fsync',
+  'synchronous_commit', 'full_page_writes', 'shared_buffers', 'max_wal_size', 'max_connections') ORDER BY name`;
+
+/** The table that every target writes to, as the benchmark sees it: through a connection of its own. */
+export const openPlantsTable = async (url: string) => {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  // Without a listener a lost connection would end the process before it cleans up; the next query rejects anyway.
+  client.on('error', () => {});
+  let mayCheckpoint = true;
+
+  const count = async (): Promise<number> => {
+    const { rows } = await client.query('SELECT count(*)::int AS count FROM plants');
+    return rows[0].count;
+  };
+
+  /** Writes what is dirty, so that no target pays for the one before it. */
+  const checkpoint = async () => {
+    if (!mayCheckpoint) return;
+    await client.query('CHECKPOINT').catch((error: { code?: string }) => {
+      if (error.code !== INSUFFICIENT_PRIVILEGE) throw error;
+      mayCheckpoint = false;
+      say('This PostgreSQL account may not CHECKPOINT: measurements start less alike');
+    });
+  };
+
+  /** Requests cut off by the load generator may still be on their way: the count is taken when it stands still. */
+  const settledCount = async (): Promise<number> => {
+    for (let last = -1; ; ) {
+      const now = await count();
+      if (now === last) return now;
+      last = now;
+      await delay(SETTLE_INTERVAL_MS);
+    }
+  };
+
+  return {
+    create: () =>
+      client.query('CREATE TABLE IF NOT EXISTS plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)'),
+    settledCount,
+    checkpoint,
+    empty: async () => {
+      await settledCount();
+      await client.query('TRUNCATE plants');
+      await checkpoint();
+    },
+    /** Adds rows with random-looking ids until there are `target` of them. */
+    fillTo: async (target: number, signal: AbortSignal) => {
+      for (let have = await settledCount(); have < target; have = await count()) {
+        signal.throwIfAborted();
+        await client.query(
+          `INSERT INTO plants SELECT hashint8extended(n, $1), 'Monstera deliciosa', 'indoor'
+           FROM generate_series(1::bigint, $2::bigint) AS n ON CONFLICT DO NOTHING`,
+          [have, Math.min(FILL_CHUNK_ROWS, target - have)],
+        );
+      }
+      await client.query('VACUUM ANALYZE plants');
+      await checkpoint();
+    },
+    settings: async (): Promise<Record<string, string>> => {
+      const { rows } = await client.query(SETTINGS);
+      return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+    },
+    close: () => client.end(),
+  };
+};
+
+export type PlantsTable = Awaited<ReturnType<typeof openPlantsTable>>;

@@ -1,0 +1,34 @@
+/** The store as a target: exactly as shipped, migrated and given a token by its own commands. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { BenchError } from './bench-error.ts';
+import { runCommand } from './command.ts';
+import type { ServerCommand } from './server.ts';
+
+export const storeRoot = resolve(process.env.PLANT_STORE_ROOT || join(import.meta.dirname, '..'));
+
+export const storeVersion = (): string | undefined => {
+  const file = join(storeRoot, 'package.json');
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).version : undefined;
+};
+
+/**
+ * Migrates the database and makes a token.
+ * @throws {BenchError} where the store is not there, or one of its commands fails
+ */
+export const prepareStore = async (
+  databaseUrl: string,
+  signal: AbortSignal,
+): Promise<{ command: ServerCommand; token: string }> => {
+  const main = join(storeRoot, 'src', 'main.ts');
+  if (!existsSync(main)) throw new BenchError(`there is no ${join('src', 'main.ts')} in the project's folder`);
+  const environment = { NODE_ENV: 'production', DATABASE_URL: databaseUrl, LOG_LEVEL: 'info' };
+  const run = async (...args: string[]) => {
+    const env = { ...process.env, ...environment };
+    const { stdout } = await runCommand({ file: process.execPath, args: [main, ...args], cwd: storeRoot, env, signal });
+    return stdout.trim();
+  };
+  await run('migrate');
+  const token = await run('token', 'create', '--name', 'bench');
+  return { command: { args: [main, 'serve'], cwd: storeRoot, env: environment }, token };
+};

@@ -1,0 +1,3 @@
+import { launch } from './launch.js';
+
+await launch('bench/run.ts', process.argv.slice(2));
