@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { createGroupCommit, type GroupCommitLimits } from './group-commit.ts';
 import type { NewPlant } from './plant.ts';
 import type { Outcome } from './store-batch.ts';
@@ -13,6 +13,12 @@ const limits: GroupCommitLimits = {
   deadline: 10_000,
 };
 
+const turn = () => setTimeout(1);
+
+/** Ends what the test left under way, with its timers. */
+let endAll: () => Promise<void>;
+afterEach(() => endAll());
+
 /** A group commit whose batches end when the test says so. */
 const start = (overrides: Partial<GroupCommitLimits> = {}) => {
   const batches: { ids: number[]; end: (outcomes?: Outcome[]) => void }[] = [];
@@ -23,6 +29,12 @@ const start = (overrides: Partial<GroupCommitLimits> = {}) => {
     });
   const { create } = createGroupCommit({ store, limits: { ...limits, ...overrides } });
   const sent = () => batches.map(({ ids }) => ids);
+  endAll = async () => {
+    for (let index = 0; index < batches.length; index++) {
+      batches[index]?.end();
+      await turn();
+    }
+  };
   return {
     sent,
     create: (id: number, name = '', isAbandoned?: () => boolean) =>
@@ -32,12 +44,10 @@ const start = (overrides: Partial<GroupCommitLimits> = {}) => {
       ),
     end: async (index: number, outcomes?: Outcome[]) => {
       batches[index]?.end(outcomes);
-      await setTimeout(1);
+      await turn();
     },
   };
 };
-
-const turn = () => setTimeout(1);
 
 describe('createGroupCommit', () => {
   test('sends a lone plant at once, and those that arrive meanwhile together', async () => {
