@@ -30,6 +30,7 @@ const start = (overrides: Partial<GroupCommitLimits> = {}) => {
   const { create } = createGroupCommit({ store, limits: { ...limits, ...overrides } });
   const sent = () => batches.map(({ ids }) => ids);
   endAll = async () => {
+    await turn();
     for (let index = 0; index < batches.length; index++) {
       batches[index]?.end();
       await turn();
