@@ -33,8 +33,16 @@ const isInstalled = () => {
 };
 
 const install = () => {
-  process.stderr.write('Installing what is missing (about 250 MB, once) …\n');
-  const options = ['ci', '--include=dev', '--include=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  process.stderr.write('Installing what is missing (about 330 MB to download, once) …\n');
+  const options = [
+    'ci',
+    '--include=dev',
+    '--include=optional',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ];
   // npm names itself in its scripts; outside of them it is on the PATH.
   const npm = process.env.npm_execpath;
   if (npm?.endsWith('.js')) run(process.execPath, [npm, ...options], 'npm ci');

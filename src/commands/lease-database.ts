@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
+import { migrate } from '../database/migrate.ts';
 import { type DatabaseLease, leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 
 const projectFolder = resolve(import.meta.dirname, '..', '..');
@@ -7,8 +8,21 @@ const projectFolder = resolve(import.meta.dirname, '..', '..');
 /** The folder of the embedded default's files; a relative one is the project's, wherever a command is called. */
 export const dataFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => resolve(projectFolder, dataDir);
 
-/** The database that every command uses: the one at DATABASE_URL, else the embedded one, started where it must be. */
-export const leaseDatabase = async (config: Pick<Config, 'databaseUrl' | 'dataDir'>): Promise<DatabaseLease> =>
+/** The database of a command: the one at DATABASE_URL, else the embedded one, started where it must be. */
+export const leaseDatabase = async (config: Config): Promise<DatabaseLease> =>
   config.databaseUrl === undefined
     ? leaseEmbeddedPostgres(dataFolder(config))
     : { url: config.databaseUrl, release: async () => {} };
+
+/** The same, migrated; but in production a release is migrated by a step of its own, once, before its stores start. */
+export const leaseMigratedDatabase = async (config: Config): Promise<DatabaseLease> => {
+  const lease = await leaseDatabase(config);
+  if (config.environment === 'production') return lease;
+  try {
+    await migrate(lease.url);
+    return lease;
+  } catch (error) {
+    await lease.release();
+    throw error;
+  }
+};

@@ -1,11 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Config } from '../config.ts';
-import { migrate } from '../database/migrate.ts';
 import { createLogger } from '../logger.ts';
 import { createService } from '../service.ts';
 import { announce } from './announce.ts';
 import { baseUrl } from './base-url.ts';
-import { dataFolder, leaseDatabase } from './lease-database.ts';
+import { dataFolder, leaseMigratedDatabase } from './lease-database.ts';
 import { ensureLocalToken } from './local-token.ts';
 import { waitForStopSignal } from './stop-signal.ts';
 import { lockStore } from './store-lock.ts';
@@ -15,10 +14,8 @@ export const serve = async (config: Config): Promise<void> => {
   const logger = createLogger({ level: config.logLevel, format: config.logFormat });
   const stopSignal = waitForStopSignal({ logger });
   const lock = config.databaseUrl === undefined ? lockStore(dataFolder(config)) : undefined;
-  const lease = await leaseDatabase(config);
+  const lease = await leaseMigratedDatabase(config);
   try {
-    // In production a release is migrated by a step of its own, once, before its stores start.
-    if (config.environment !== 'production') await migrate(lease.url);
     const service = createService({ config, databaseUrl: lease.url, logger });
     const port = await service.start();
     logger.info({ host: config.host, port, basePath: config.basePath }, 'listening');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { leaseDatabase } from './lease-database.ts';
+import { leaseMigratedDatabase } from './lease-database.ts';
 
 type StudioOptions = { port: string; browser?: string };
 
@@ -13,7 +13,7 @@ const projectFolder = join(import.meta.dirname, '..', '..');
 export const openStudio = async (config: Config, { port, browser }: StudioOptions): Promise<void> => {
   const prisma = join(projectFolder, 'node_modules', 'prisma', 'build', 'index.js');
   if (!existsSync(prisma)) throw new Error('Prisma Studio is not installed here; it is a development package.');
-  const lease = await leaseDatabase(config);
+  const lease = await leaseMigratedDatabase(config);
   const options = ['studio', '--port', port, ...(browser ? ['--browser', browser] : [])];
   // Studio finds the database in prisma.config.ts, by the environment: a URL on its command line could be seen by others.
   const env = { ...process.env, DATABASE_URL: lease.url, CHECKPOINT_DISABLE: '1' };

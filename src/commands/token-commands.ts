@@ -6,7 +6,7 @@ import { createTokenRepository, TokenNameTakenError, type TokenRepository } from
 import { curlLine } from './announce.ts';
 import { baseUrl } from './base-url.ts';
 import { parseDuration } from './duration.ts';
-import { leaseDatabase } from './lease-database.ts';
+import { leaseMigratedDatabase } from './lease-database.ts';
 
 /** A token command could not do what was asked. */
 export class TokenCommandError extends Error {
@@ -49,7 +49,7 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
 };
 
 const withTokens = async (config: Config, use: (tokens: TokenRepository) => Promise<void>) => {
-  const lease = await leaseDatabase(config);
+  const lease = await leaseMigratedDatabase(config);
   const database = createDatabase({
     url: lease.url,
     connections: 1,

@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+
+/**
+ * Runs every command of README.md in this checkout, in the order in which it stands there, as a reader would: what
+ * serves is left running for those that need it. Fails where README.md has a command that this script does not know.
+ */
+
+/** How each command ends: by itself; or it serves, and says `ready` when it does; or another step of CI runs it. */
+type Run = { kind: 'ends'; expect?: RegExp } | { kind: 'serves'; ready: RegExp; until: string } | { kind: 'elsewhere' };
+
+const NEVER = 'the end';
+
+const runs: Record<string, Run> = {
+  'npm start': { kind: 'serves', ready: /curl .*\n/, until: NEVER },
+  'npm test': { kind: 'elsewhere' },
+  'curl -i': { kind: 'ends', expect: /^HTTP\/1\.1 200 OK[\s\S]*\{"name":"Ginkgo","tag":"Ginkgo biloba"\}$/ },
+  'npx plant-store token create --name alice --expires 30d': { kind: 'ends', expect: /^plant_[\w-]{43}$/m },
+  'npx plant-store token list': { kind: 'ends', expect: /^alice +valid/m },
+  'npx plant-store token revoke alice': { kind: 'ends' },
+  'npm run studio': { kind: 'serves', ready: /5555/, until: 'docker compose up' },
+  'docker compose up': { kind: 'elsewhere' },
+  'docker compose --profile studio up': { kind: 'elsewhere' },
+  'npm run check': { kind: 'ends' },
+};
+
+/** How long a command may take to end or to be ready, in ms: it may have to install everything first. */
+const TIME_LIMIT = 600_000;
+
+const blocks = [...readFileSync('README.md', 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)];
+const commands = blocks.flatMap(([, block = '']) => block.trim().split('\n'));
+const serving: { child: ChildProcess; exited: Promise<unknown>; until: string }[] = [];
+
+const start = (command: string) => {
+  // A group of its own, so that all of it can be stopped.
+  const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const output = { text: '' };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output.text += chunk;
+    });
+  }
+  return { child, output, exited: once(child, 'close') };
+};
+
+const stop = async ({ child, exited }: (typeof serving)[number]) => {
+  process.kill(-(child.pid ?? 0), 'SIGINT');
+  await exited;
+};
+
+const run = async (command: string, how: Run) => {
+  if (how.kind === 'elsewhere') return 'run by another step';
+  const { child, output, exited } = start(command);
+  const deadline = performance.now() + TIME_LIMIT;
+  const isDone = () => child.exitCode !== null || (how.kind === 'serves' && how.ready.test(output.text));
+  while (!isDone() && performance.now() < deadline) await setTimeout(50);
+  if (how.kind === 'serves' && child.exitCode === null && isDone()) {
+    serving.push({ child, exited, until: how.until });
+    return 'serves';
+  }
+  if (child.exitCode === null) process.kill(-(child.pid ?? 0), 'SIGKILL');
+  await exited;
+  const asExpected = how.kind === 'ends' && child.exitCode === 0 && (how.expect?.test(output.text) ?? true);
+  if (!asExpected) throw new Error(`\`${command}\` ended with ${child.exitCode} and not as it should:\n${output.text}`);
+  return 'ended as it should';
+};
+
+let failed = 0;
+try {
+  for (const command of commands) {
+    for (const server of serving.filter(({ until }) => command === until)) await stop(server);
+    const key = Object.keys(runs).find(
+      (known) => known === command || (known === 'curl -i' && command.startsWith(known)),
+    );
+    if (key === undefined) throw new Error(`README.md has a command that CI does not run: ${command}`);
+    process.stdout.write(`${command.slice(0, 70)}: ${await run(command, runs[key] as Run)}\n`);
+  }
+} catch (error) {
+  failed = 1;
+  process.stdout.write(`${error}\n`);
+}
+for (const server of serving) if (server.child.exitCode === null) await stop(server);
+process.exit(failed);
