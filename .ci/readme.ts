@@ -16,7 +16,7 @@ const NEVER = 'the end';
 const runs: Record<string, Run> = {
   'npm start': { kind: 'serves', ready: /curl .*\n/, until: NEVER },
   'npm test': { kind: 'elsewhere' },
-  'curl -i': { kind: 'ends', expect: /^HTTP\/1\.1 200 OK[\s\S]*\{"name":"Ginkgo","tag":"Ginkgo biloba"\}$/ },
+  'curl -i': { kind: 'ends', expect: /^HTTP\/1\.1 200 OK[\s\S]*\{"name":"Ginkgo","tag":"Ginkgo biloba"\}/m },
   'npx plant-store token create --name alice --expires 30d': { kind: 'ends', expect: /^plant_[\w-]{43}$/m },
   'npx plant-store token list': { kind: 'ends', expect: /^alice +valid/m },
   'npx plant-store token revoke alice': { kind: 'ends' },

@@ -40,6 +40,12 @@ const variables = z.object({
   QUEUE_LIMIT: wholeNumber('a number of plants', 1, 1_000_000, 10_000),
   REQUEST_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
   SHUTDOWN_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
+  WORKERS: z
+    .string()
+    .regex(/^(auto|[1-9]\d{0,2})$/)
+    .transform((text) => (text === 'auto' ? text : Number(text)))
+    .default(1)
+    .describe('a number of processes, 1 to 999, or auto'),
 });
 
 type VariableName = keyof typeof variables.shape;
@@ -62,6 +68,7 @@ export type Config = Readonly<{
   queueLimit: number;
   requestTimeout: number;
   shutdownTimeout: number;
+  workers: number | 'auto';
 }>;
 
 /** The environment holds a value that the store cannot use; `message` has a line for every such variable. */
@@ -102,6 +109,7 @@ const toConfig = (values: z.infer<typeof variables>): Config =>
     queueLimit: values.QUEUE_LIMIT,
     requestTimeout: values.REQUEST_TIMEOUT * 1000,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT * 1000,
+    workers: values.WORKERS,
   });
 
 const expected = (name: VariableName) => variables.shape[name].description;

@@ -2,24 +2,32 @@ import { destination, type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
 /** Bytes that are gathered before they are written, and how long they wait at most, in ms. */
-const BUFFER_SIZE = 4096;
+const BUFFER_SIZE = 3072;
+/** The longest write to a pipe that other processes' writes do not get into (PIPE_BUF, POSIX); in bytes. */
+const ATOMIC_WRITE = 4096;
 const FLUSH_INTERVAL = 500;
 
-type LoggerOptions = { level: string; format: 'auto' | 'json' | 'pretty' };
+type LoggerOptions = { level: string; format: 'auto' | 'json' | 'pretty'; worker?: number | undefined };
 
 /**
  * The log on standard output: one JSON line an event, or readable lines where that is a terminal.
- * Lines are gathered; `logger.flush()` writes what waits.
+ * Lines are gathered; `logger.flush()` writes what waits. `worker`: which of several processes writes them.
  */
-export const createLogger = ({ level, format }: LoggerOptions): Logger => {
+export const createLogger = ({ level, format, worker }: LoggerOptions): Logger => {
   const readable = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
   const stream = readable
     ? pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l', singleLine: true })
-    : destination({ fd: 1, sync: false, minLength: BUFFER_SIZE, periodicFlush: FLUSH_INTERVAL });
+    : destination({
+        fd: 1,
+        sync: false,
+        minLength: BUFFER_SIZE,
+        maxWrite: ATOMIC_WRITE,
+        periodicFlush: FLUSH_INTERVAL,
+      });
   return pino(
     {
       level,
-      base: null,
+      base: worker === undefined ? null : { worker },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },

@@ -91,8 +91,6 @@ describe('leaseEmbeddedPostgres', () => {
   });
 });
 
-const isRoot = process.getuid?.() === 0;
-
 /** Runs the command line as an account that is not root's. */
 const runAs = async (account: string, dataDir: string) => {
   const env = { ...process.env, DATA_DIR: dataDir, NODE_ENV: '', DATABASE_URL: '' };
@@ -103,8 +101,14 @@ const runAs = async (account: string, dataDir: string) => {
   );
 };
 
-// What only root can arrange; a run by another user says so instead.
-(isRoot ? describe : describe.skip)('as root (skipped for other users, who cannot arrange these)', () => {
+if (process.getuid?.() === 0) describe('as root', describeAccounts);
+else {
+  test('accounts are not tried, as only root can change them', () => {
+    process.stderr.write('\nThe accounts of the embedded PostgreSQL are NOT tested: only root can change them.\n');
+  });
+}
+
+function describeAccounts() {
   test('a folder that the account of PostgreSQL cannot reach is an error that names it', async () => {
     const closed = join(folder, 'closed');
     mkdirSync(closed, { mode: 0o700 });
@@ -122,4 +126,4 @@ const runAs = async (account: string, dataDir: string) => {
     expect(refused.code).toBe(1);
     expect(refused.text).toMatch(/another user/);
   });
-});
+}

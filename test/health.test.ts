@@ -46,3 +46,19 @@ describe('GET /livez and GET /readyz', () => {
     expect((await service.post({ id: 2, name: 'Fir' })).status).toBe(200);
   });
 });
+
+test.each([
+  ['no server', { port: '1' }],
+  ['a wrong password', { password: 'wrong' }],
+  ['no such database', { pathname: '/nothing' }],
+])('%s is 503, code 1501, to a probe and to a client', async (_title, change) => {
+  const url = Object.assign(new URL(process.env.TEST_POSTGRES_URL ?? ''), change);
+  service = await startTestService({}, { databaseUrl: url.href });
+  const ready = await service.agent.get('/readyz');
+  expect([ready.status, ready.body.error]).toEqual([503, 1501]);
+  const post = await service.agent
+    .post('/plants')
+    .set('Authorization', `Bearer plant_${'x'.repeat(43)}`)
+    .send('{}');
+  expect([post.status, post.body.error]).toEqual([503, 1501]);
+});

@@ -37,3 +37,14 @@ test('a database that holds something else is left alone, with an error', async 
   expect(stderr).toContain('not empty');
   expect(stderr).not.toMatch(/^\s+at /m);
 });
+
+test.each([
+  ['no server', (url: URL) => Object.assign(url, { port: '1' })],
+  ['a wrong password', (url: URL) => Object.assign(url, { password: 'wrong' })],
+  ['no such database', (url: URL) => Object.assign(url, { pathname: '/nothing' })],
+  ['no such host', (url: URL) => Object.assign(url, { hostname: 'nothing.invalid' })],
+])('%s is said in a line', async (_title, change) => {
+  const { code, stderr } = await runCommand(['migrate'], { DATABASE_URL: change(new URL(database.url)).href });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^The database cannot be reached: .+\n$/);
+});

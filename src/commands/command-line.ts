@@ -6,8 +6,9 @@ import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-er
 import { leaseDatabase } from './lease-database.ts';
 import { serve } from './serve.ts';
 import { StoreRunsError } from './store-lock.ts';
-import { openStudio } from './studio.ts';
+import { openStudio, StudioError } from './studio.ts';
 import { addTokenCommands, TokenCommandError } from './token-commands.ts';
+import { WorkerError } from './workers.ts';
 
 /** What a command ends with: 0 it is done, 1 it could not be done, 2 it was called wrongly. */
 const EXIT_CODES = { done: 0, failed: 1, misused: 2 };
@@ -54,7 +55,15 @@ const createCommandLine = (config: () => ReturnType<typeof readConfig>) => {
 };
 
 /** What is no fault of the store: the message says what is wrong and what to do. */
-const OPERATIONAL_ERRORS = [ConfigError, EmbeddedPostgresError, MigrationError, StoreRunsError, TokenCommandError];
+const OPERATIONAL_ERRORS = [
+  ConfigError,
+  EmbeddedPostgresError,
+  MigrationError,
+  StoreRunsError,
+  StudioError,
+  TokenCommandError,
+  WorkerError,
+];
 
 /** A failure that the caller can do something about takes a line or two; a fault of ours keeps its stack. */
 const explain = (error: unknown): string => {

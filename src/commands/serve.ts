@@ -1,4 +1,6 @@
+import cluster from 'node:cluster';
 import { setTimeout } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { createLogger } from '../logger.ts';
 import { createService } from '../service.ts';
@@ -8,28 +10,43 @@ import { dataFolder, leaseMigratedDatabase } from './lease-database.ts';
 import { ensureLocalToken } from './local-token.ts';
 import { waitForStopSignal } from './stop-signal.ts';
 import { lockStore } from './store-lock.ts';
+import { createWorkers } from './workers.ts';
 
 /** Serves the store until a signal stops it, with everything that it was given released again. */
 export const serve = async (config: Config): Promise<void> => {
-  const logger = createLogger({ level: config.logLevel, format: config.logFormat });
+  const logger = createLogger({ level: config.logLevel, format: config.logFormat, worker: cluster.worker?.id });
   const stopSignal = waitForStopSignal({ logger });
+  if (cluster.isWorker) return serveAsWorker({ config, logger, stopSignal });
+
   const lock = config.databaseUrl === undefined ? lockStore(dataFolder(config)) : undefined;
   const lease = await leaseMigratedDatabase(config);
   try {
-    const service = createService({ config, databaseUrl: lease.url, logger });
-    const port = await service.start();
-    logger.info({ host: config.host, port, basePath: config.basePath }, 'listening');
+    const server =
+      config.workers === 1
+        ? createService({ config, databaseUrl: lease.url, logger })
+        : createWorkers({ count: config.workers, databaseUrl: lease.url, logger });
+    const port = await server.start();
     const url = baseUrl({ ...config, port });
+    logger.info({ host: config.host, port, basePath: config.basePath }, 'listening');
     lock?.note(url);
-    if (config.environment !== 'production') {
-      announce(url, await ensureLocalToken(service.tokens, dataFolder(config)));
-    }
+    if (config.environment !== 'production') announce(url, await ensureLocalToken(lease.url, dataFolder(config)));
     logger.info({ signal: await stopSignal }, 'stopping');
-    await Promise.race([service.stop(), setTimeout(config.shutdownTimeout)]);
+    await Promise.race([server.stop(), setTimeout(config.shutdownTimeout)]);
   } finally {
     await lease.release();
     lock?.unlock();
     logger.info('stopped');
     logger.flush();
   }
+};
+
+type WorkerOptions = { config: Config; logger: Logger; stopSignal: Promise<unknown> };
+
+/** One of several: the process that started it has seen to the database, and tells it when to stop. */
+const serveAsWorker = async ({ config, logger, stopSignal }: WorkerOptions) => {
+  const service = createService({ config, databaseUrl: config.databaseUrl ?? '', logger });
+  await service.start();
+  await stopSignal;
+  await service.stop();
+  logger.flush();
 };

@@ -5,6 +5,11 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { leaseMigratedDatabase } from './lease-database.ts';
 
+/** Prisma Studio cannot be opened; `message` says why. */
+export class StudioError extends Error {
+  override name = 'StudioError';
+}
+
 type StudioOptions = { port: string; browser?: string };
 
 const projectFolder = join(import.meta.dirname, '..', '..');
@@ -12,7 +17,10 @@ const projectFolder = join(import.meta.dirname, '..', '..');
 /** Runs Prisma Studio on the store's database until it is stopped; the embedded one is kept up meanwhile. */
 export const openStudio = async (config: Config, { port, browser }: StudioOptions): Promise<void> => {
   const prisma = join(projectFolder, 'node_modules', 'prisma', 'build', 'index.js');
-  if (!existsSync(prisma)) throw new Error('Prisma Studio is not installed here; it is a development package.');
+  if (!existsSync(prisma))
+    throw new StudioError(
+      'Prisma Studio is not installed here: it is a development package. In compose: --profile studio',
+    );
   const lease = await leaseMigratedDatabase(config);
   const options = ['studio', '--port', port, ...(browser ? ['--browser', browser] : [])];
   // Studio finds the database in prisma.config.ts, by the environment: a URL on its command line could be seen by others.

@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../config.ts';
-import { createDatabase } from '../database/database.ts';
 import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
-import { createTokenRepository, TokenNameTakenError, type TokenRepository } from '../tokens/token-repository.ts';
+import { TokenNameTakenError, type TokenRepository } from '../tokens/token-repository.ts';
 import { curlLine } from './announce.ts';
 import { baseUrl } from './base-url.ts';
 import { parseDuration } from './duration.ts';
 import { leaseMigratedDatabase } from './lease-database.ts';
+import { withTokens } from './with-tokens.ts';
 
 /** A token command could not do what was asked. */
 export class TokenCommandError extends Error {
@@ -28,40 +28,29 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
     )
     .addOption(new Option('--scope <scope...>', 'what it may do').choices(SCOPES).default([...SCOPES]))
     .option('--if-none', 'make it only where the store has no token yet')
-    .action((options: CreateOptions) => withTokens(config(), (tokens) => createToken(tokens, options, config())));
+    .action((options: CreateOptions) => withLeasedTokens(config(), (tokens) => createToken(tokens, options, config())));
   command
     .command('list')
     .description('list the tokens, without their text, which is kept nowhere')
     .option('--json', 'as one JSON array')
     .action(({ json }: { json?: true }) =>
-      withTokens(config(), async (tokens) => printTokens(await tokens.list(), json)),
+      withLeasedTokens(config(), async (tokens) => printTokens(await tokens.list(), json)),
     );
   command
     .command('revoke')
     .description('refuse a token from now on; running stores know within 5 seconds')
     .argument('<name>')
     .action((name: string) =>
-      withTokens(config(), async (tokens) => {
+      withLeasedTokens(config(), async (tokens) => {
         if (!(await tokens.revoke(name))) throw new TokenCommandError(`There is no token named "${name}".`);
         process.stderr.write(`Revoked "${name}".\n`);
       }),
     );
 };
 
-const withTokens = async (config: Config, use: (tokens: TokenRepository) => Promise<void>) => {
+const withLeasedTokens = async (config: Config, use: (tokens: TokenRepository) => Promise<void>) => {
   const lease = await leaseMigratedDatabase(config);
-  const database = createDatabase({
-    url: lease.url,
-    connections: 1,
-    statementTimeout: config.requestTimeout,
-    onConnectionLost: () => {},
-  });
-  try {
-    await use(createTokenRepository({ database }));
-  } finally {
-    await database.$disconnect();
-    await lease.release();
-  }
+  await withTokens(lease.url, use).finally(lease.release);
 };
 
 const createToken = async (tokens: TokenRepository, options: CreateOptions, config: Config) => {

@@ -8,20 +8,30 @@
  */
 export type DatabaseFailure = 'unreachable' | 'interrupted' | 'conflict' | 'notMigrated' | undefined;
 
-/** Each failure's codes: Prisma's (https://pris.ly/d/errors), and PostgreSQL's SQLSTATE (its manual, appendix A). */
+/**
+ * Each failure's codes: Prisma's (https://pris.ly/d/errors) and the kinds of its driver adapter, which alone say it of a
+ * raw query, PostgreSQL's SQLSTATE (its manual, appendix A), and the system's.
+ */
 const FAILURE_CODES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
   ['notMigrated', /^(P2021|P2022|42P01|42703)$/],
   ['conflict', /^(P2034|40001|40P01)$/],
   // 57P01 and 57P02: the server ended the connection; 57014: it cancelled the statement; 08…: connection exceptions.
-  ['interrupted', /^(P1008|P1017|57P01|57P02|57P05|57014|08000|08003|08006|08007|08P01)$/],
-  // 25006: a standby, which is read-only; 53…: no memory, disk or connection left; 55000: a database that takes no
-  // connections; 57P03: a server that starts or stops; 58…: a disk that fails.
-  ['unreachable', /^(P1\d{3}|P2024|P2037|08...|25006|53...|55000|57P..|58...)$/],
+  [
+    'interrupted',
+    /^(P1008|P1017|ConnectionClosed|SocketTimeout|57P01|57P02|57P05|57014|0800[0367]|08P01|ECONNRESET|EPIPE)$/,
+  ],
+  // 25006: a standby, which is read-only; 28…: a wrong password; 3D000: no such database; 53…: no memory, disk or
+  // connection left; 55000: a database that takes no connections; 57P03: a server that starts or stops; 58…: its disk fails.
+  ['unreachable', /^(P1\d{3}|P2024|P2037|08...|25006|28...|3D000|53...|55000|57P..|58...)$/],
+  [
+    'unreachable',
+    /^(DatabaseNotReachable|TlsConnectionError|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ETIMEDOUT)$/,
+  ],
 ];
 
 /** The driver throws these without a code (pg-pool 3, pg 8). */
 const FAILURE_MESSAGES: typeof FAILURE_CODES = [
-  ['unreachable', /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)/],
+  ['unreachable', /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout|SASL: )/],
   ['interrupted', /^(Connection terminated|Client has encountered a connection error|Query read timeout)/],
 ];
 
@@ -38,11 +48,12 @@ export const classifyDatabaseError = (error: unknown): DatabaseFailure => {
 /** By the code, as the columns that Prisma names are not to be relied on (https://github.com/prisma/prisma/issues/28953). */
 export const isUniqueViolation = (error: unknown): boolean => errorCodes(error).includes('P2002');
 
-/** Prisma's code and, beneath it, PostgreSQL's SQLSTATE. */
+/** Prisma's code and, beneath it, those of its driver adapter; or the driver's own. */
 const errorCodes = (error: unknown): string[] => {
   const { code, meta } = error as {
     code?: string;
-    meta?: { driverAdapterError?: { cause?: { originalCode?: string } } };
+    meta?: { driverAdapterError?: { cause?: { originalCode?: string; kind?: string } } };
   };
-  return [code, meta?.driverAdapterError?.cause?.originalCode].filter((text) => text !== undefined);
+  const cause = meta?.driverAdapterError?.cause;
+  return [code, cause?.originalCode, cause?.kind].filter((text) => text !== undefined);
 };

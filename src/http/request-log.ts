@@ -25,7 +25,7 @@ export const createRequestLog = ({ logger }: { logger: Logger }) =>
       response.setHeader('X-Request-Id', id);
       return id;
     },
-    customAttributeKeys: { reqId: 'requestId', responseTime: 'duration' },
+    customAttributeKeys: { responseTime: 'duration' },
     customLogLevel: (_request, response) => (response.statusCode >= 500 ? 'error' : 'info'),
     customSuccessObject: (request, response, { duration }) => requestFields(request, response, duration),
     customErrorObject: (request, response, error, { duration }) => ({
@@ -33,14 +33,15 @@ export const createRequestLog = ({ logger }: { logger: Logger }) =>
       err: error,
     }),
     customErrorMessage: () => 'request failed',
-    // The request id is all that the lines of a request need to have in common.
-    quietReqLogger: true,
+    // Each of these saves a logger of the request's own, which nobody writes to.
+    quietReqLogger: false,
     quietResLogger: true,
     serializers: { req: () => undefined },
     wrapSerializers: false,
   });
 
 const requestFields = (request: IncomingMessage, response: Response, duration: number) => ({
+  requestId: request.id,
   method: request.method,
   path: (response.req.originalUrl ?? '').split('?', 1)[0],
   // A client that went away was sent no status.

@@ -38,6 +38,7 @@ export const startStore = async (environment: Environment & { DATA_DIR: string }
     if (process.exitCode !== null) throw new Error(`the store ended with ${process.exitCode}:\n${output.text}`);
     await new Promise((resume) => setTimeout(resume, 10));
   }
+  const { pid } = JSON.parse(readFileSync(join(environment.DATA_DIR, 'store.json'), 'utf8')) as { pid: number };
   return {
     process,
     exited,
@@ -46,6 +47,6 @@ export const startStore = async (environment: Environment & { DATA_DIR: string }
     token: found(/^ {2}(plant_\S+)$/m),
     curl: found(/^ {2}(curl .+)$/m),
     /** The store's own process id; npm and a shell may stand between it and `process`. */
-    pid: (JSON.parse(readFileSync(join(environment.DATA_DIR, 'store.json'), 'utf8')) as { pid: number }).pid,
+    pid,
   };
 };

@@ -1,0 +1,65 @@
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { Logger } from 'pino';
+
+/** How long to wait before a worker that died is replaced, in ms: one that cannot start shall not keep a core busy. */
+const REPLACEMENT_DELAY = 1000;
+
+type WorkersOptions = { count: number | 'auto'; databaseUrl: string; logger: Logger };
+
+/**
+ * Several processes of the store on one port (node:cluster). Each is a whole store, with a queue and database connections
+ * of its own; this process starts them, replaces one that dies, and stops them.
+ */
+export const createWorkers = ({ count, databaseUrl, logger }: WorkersOptions) => {
+  let stopping = false;
+  cluster.setupPrimary({ exec: join(import.meta.dirname, '..', 'main.ts'), args: ['serve'] });
+
+  const fork = () => {
+    const worker = cluster.fork({ DATABASE_URL: databaseUrl });
+    logger.info({ worker: worker.id, pid: worker.process.pid }, 'worker started');
+    return worker;
+  };
+
+  const replace = async (worker: Worker, code: number | null, signal: string | null) => {
+    if (stopping) return;
+    logger.error({ worker: worker.id, code, signal }, 'a worker died');
+    await setTimeout(REPLACEMENT_DELAY);
+    if (!stopping) fork();
+  };
+
+  return {
+    /** Resolves when all listen. @returns the port that they share */
+    start: async (): Promise<number> => {
+      const workers = Array.from({ length: count === 'auto' ? availableParallelism() : count }, fork);
+      const ports = await Promise.all(workers.map(listeningPort));
+      cluster.on('exit', replace);
+      return ports[0] as number;
+    },
+    /** Each answers what is under way to it, and ends. */
+    stop: async (): Promise<void> => {
+      stopping = true;
+      const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+      const ended = workers.map((worker) => once(worker, 'exit'));
+      for (const worker of workers) worker.process.kill('SIGTERM');
+      await Promise.all(ended);
+    },
+  };
+};
+
+/** @throws where the worker ends before it listens; what stood in its way it has said itself */
+const listeningPort = async (worker: Worker): Promise<number> => {
+  const [address] = (await Promise.race([once(worker, 'listening'), once(worker, 'exit')])) as [
+    { port: number } | number,
+  ];
+  if (typeof address === 'object' && address !== null) return address.port;
+  throw new WorkerError('A worker did not start; what it said stands above.');
+};
+
+/** A worker ended before it listened. */
+export class WorkerError extends Error {
+  override name = 'WorkerError';
+}

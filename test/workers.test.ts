@@ -1,0 +1,63 @@
+import { rmSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { runCommand, startStore } from './support/store-process.ts';
+import { makeTemporaryFolder } from './support/temporary-folder.ts';
+
+let folder: string;
+let nextId: number;
+let store: Awaited<ReturnType<typeof startStore>>;
+beforeEach(async () => {
+  nextId = 1;
+  folder = makeTemporaryFolder();
+  store = await startStore({ DATA_DIR: folder, WORKERS: '2' });
+});
+afterEach(async () => {
+  if (store.process.exitCode === null) process.kill(store.pid, 'SIGTERM');
+  await store.exited;
+  rmSync(folder, { recursive: true });
+});
+
+/** Posts a plant on a connection of its own, so that the workers take turns. */
+const post = async (id = nextId++) => {
+  const headers = { Authorization: `Bearer ${store.token}`, 'Content-Type': 'application/json', Connection: 'close' };
+  const response = await fetch(`${store.url}/plants`, { method: 'POST', headers, body: `{"id":${id},"name":"Fir"}` });
+  await response.text();
+  return response.status;
+};
+
+/** The log so far: each line is whole, and JSON. */
+const log = (): Record<string, unknown>[] =>
+  store.output.text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+const requests = () => log().filter(({ path }) => path === '/plants');
+const startedPids = () => log().flatMap(({ msg, pid }) => (msg === 'worker started' ? [Number(pid)] : []));
+
+test('two workers serve one port, log whole lines, and stop like one', async () => {
+  const statuses = await Promise.all(Array.from({ length: 400 }, () => post()));
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  expect(await post(1)).toBe(400);
+  process.kill(store.pid, 'SIGTERM');
+  expect(await store.exited).toEqual({ code: 0, signal: null });
+  expect(requests()).toHaveLength(401);
+  expect(new Set(requests().map(({ worker }) => worker))).toEqual(new Set([1, 2]));
+});
+
+test('a worker that dies is replaced', async () => {
+  while (startedPids().length < 2) await setTimeout(50);
+  process.kill(startedPids()[0] ?? 0, 'SIGKILL');
+  while (startedPids().length < 3) await setTimeout(50);
+  expect(log()).toContainEqual(expect.objectContaining({ level: 'error', signal: 'SIGKILL', msg: 'a worker died' }));
+  const isAlive = (pid: number) => process.kill(pid, 0);
+  expect(startedPids().slice(1).every(isAlive)).toBe(true);
+  const statuses = await Promise.all(Array.from({ length: 40 }, () => post()));
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+});
+
+test('a revoked token is refused by both within 5 seconds', async () => {
+  await Promise.all(Array.from({ length: 20 }, () => post()));
+  const [{ name }] = JSON.parse((await runCommand(['token', 'list', '--json'], { DATA_DIR: folder })).stdout);
+  await runCommand(['token', 'revoke', name], { DATA_DIR: folder });
+  await setTimeout(5000);
+  const statuses = await Promise.all(Array.from({ length: 20 }, () => post()));
+  expect(new Set(statuses)).toEqual(new Set([401]));
+});
