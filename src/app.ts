@@ -31,11 +31,11 @@ export const createApp = ({ logger, plants, verifier, assertReady, basePath, bod
   app.enable('case sensitive routing');
 
   app.use(createRequestLog({ logger }));
-  app.use(createHealthRoutes({ assertReady }));
   app.use(
     basePath || '/',
     createPlantRoutes({ plants, requireWriteScope: requireScope('plants:write'), readJsonBody }),
   );
+  app.use(createHealthRoutes({ assertReady }));
   app.use(rejectUnknownPath);
   app.use(handleError);
   return app;

@@ -28,7 +28,17 @@ export const createDatabase = ({ url, connections, statementTimeout, onConnectio
         query_timeout: statementTimeout,
         keepAlive: true,
       },
-      { onPoolError: onConnectionLost },
+      { onPoolError: onConnectionLost, statementNameGenerator: createStatementNames() },
     ),
     errorFormat: 'minimal',
   });
+
+/** Names for the store's statements, of which there is a handful: PostgreSQL parses each once a connection. */
+const createStatementNames = () => {
+  const names = new Map<string, string>();
+  return ({ sql }: { sql: string }): string => {
+    const name = names.get(sql) ?? `statement_${names.size}`;
+    names.set(sql, name);
+    return name;
+  };
+};

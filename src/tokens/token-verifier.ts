@@ -13,7 +13,7 @@ export type TokenVerifier = { verify(text: string): Promise<Token | undefined> }
 
 /** Checks tokens. A known one costs no round trip; one that does not look like a token costs none either. */
 export const createTokenVerifier = ({ tokens }: { tokens: Pick<TokenRepository, 'findByHash'> }): TokenVerifier => {
-  const known = new LRUCache<string, Token, Uint8Array<ArrayBuffer>>({
+  const known = new LRUCache<string, Token, Buffer<ArrayBuffer>>({
     max: MAX_KNOWN_TOKENS,
     ttl: TRUST_DURATION,
     // Several requests with one token that is not known share one look-up.
@@ -24,7 +24,7 @@ export const createTokenVerifier = ({ tokens }: { tokens: Pick<TokenRepository, 
     verify: async (text) => {
       if (!TOKEN_PATTERN.test(text)) return undefined;
       const hash = hashTokenText(text);
-      const key = Buffer.from(hash.buffer).toString('latin1');
+      const key = hash.toString('latin1');
       const token = known.get(key) ?? (await known.fetch(key, { context: hash }));
       if (token === undefined || !timingSafeEqual(token.hash, hash)) return undefined;
       return tokenState(token) === 'valid' ? token : undefined;

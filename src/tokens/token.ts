@@ -18,7 +18,7 @@ export type Token = {
 export const generateTokenText = (): string => `plant_${randomBytes(32).toString('base64url')}`;
 
 /** SHA-256 is enough, without salt or stretching, as there is nothing to guess in 256 random bits. */
-export const hashTokenText = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(hash('sha256', text, 'buffer'));
+export const hashTokenText = (text: string): Buffer<ArrayBuffer> => hash('sha256', text, 'buffer');
 
 export type TokenState = 'valid' | 'revoked' | 'expired';
 
