@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { ApiError } from './api-error.ts';
 import { closeInStagesIfUnread } from './close-in-stages.ts';
+import { sendJson } from './send-json.ts';
 import { toApiError } from './to-api-error.ts';
 
 /** The last of the handlers: answers what went wrong before, and leaves it to the log. */
@@ -11,7 +12,7 @@ export const handleError: ErrorRequestHandler = (thrown, request, response, next
   if (error.status >= 500) response.err = (error.cause as Error) ?? error;
   if (response.headersSent) return next(thrown);
   if (closeInStagesIfUnread(request)) response.set('Connection', 'close');
-  response.status(error.status).set(error.headers).json(error);
+  sendJson(response.status(error.status).set(error.headers), error);
 };
 
 export const rejectUnknownPath: RequestHandler = (request) => {

@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import { rejectOtherMethods } from './reject-other-methods.ts';
+import { sendJson } from './send-json.ts';
 
 type HealthRoutesOptions = {
   /** @throws what stands in the way of serving requests */
@@ -11,13 +12,13 @@ export const createHealthRoutes = ({ assertReady }: HealthRoutesOptions) => {
   const router = Router({ strict: true, caseSensitive: true });
   router
     .route('/livez')
-    .get((_request, response) => response.json({ status: 'live' }))
+    .get((_request, response) => sendJson(response, { status: 'live' }))
     .all(rejectOtherMethods('GET', 'HEAD'));
   router
     .route('/readyz')
     .get(async (_request, response) => {
       await assertReady();
-      response.json({ status: 'ready' });
+      sendJson(response, { status: 'ready' });
     })
     .all(rejectOtherMethods('GET', 'HEAD'));
   return router;

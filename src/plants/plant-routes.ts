@@ -1,5 +1,6 @@
 import { type RequestHandler, Router } from 'express';
 import { rejectOtherMethods } from '../http/reject-other-methods.ts';
+import { sendJson } from '../http/send-json.ts';
 import { type NewPlant, type Plant, parseNewPlant } from './plant.ts';
 
 /** Stores a plant, unless `isAbandoned` says before it leaves that nobody waits for the outcome any more. */
@@ -19,7 +20,7 @@ export const createPlantRoutes = ({ plants, requireWriteScope, readJsonBody }: P
     .post(requireWriteScope, readJsonBody, async (request, response) => {
       const { id, ...plant } = parseNewPlant(request.body);
       await plants.create({ id, ...plant }, () => response.destroyed);
-      response.json(plant satisfies Plant);
+      sendJson(response, plant satisfies Plant);
     })
     .all(rejectOtherMethods('POST'));
   return router;
