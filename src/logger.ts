@@ -2,8 +2,8 @@ import { destination, type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
 /** Bytes that are gathered before they are written, and how long they wait at most, in ms. */
-const BUFFER_SIZE = 3072;
-/** The longest write to a pipe that other processes' writes do not get into (PIPE_BUF, POSIX); in bytes. */
+const BUFFER_SIZE = 16_384;
+/** Several processes on one pipe write no more than this at once, or they would write into each other's lines (PIPE_BUF). */
 const ATOMIC_WRITE = 4096;
 const FLUSH_INTERVAL = 500;
 
@@ -34,3 +34,6 @@ export const createLogger = ({ level, format, worker }: LoggerOptions): Logger =
     stream,
   );
 };
+
+const gathering = (worker: number | undefined) =>
+  worker === undefined ? { minLength: BUFFER_SIZE } : { minLength: ATOMIC_WRITE / 2, maxWrite: ATOMIC_WRITE };

@@ -8,10 +8,10 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
    */
   insert: async (plants: NewPlant[]): Promise<Set<bigint>> => {
     const ids = plants.map(({ id }) => id);
-    const names = plants.map(({ name }) => name);
-    const tags = plants.map(({ tag }) => tag ?? null);
-    // The ids are text in an array's notation, and come back only where some were taken: Prisma spends as much time on
-    // bigints, in and out, as PostgreSQL takes to store them.
+    const names = textArray(plants.map(({ name }) => name));
+    const tags = textArray(plants.map(({ tag }) => tag));
+    // Arrays go as text, in PostgreSQL's notation, and ids come back only where some were taken: element by element,
+    // Prisma spends more time on them than the rest of the request takes.
     const [row] = await database.$queryRaw<[{ free: bigint[] | null }]>`
       WITH stored AS (
         INSERT INTO plants (id, name, tag)
@@ -23,3 +23,7 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
     return new Set(row.free ?? ids);
   },
 });
+
+/** PostgreSQL's notation of an array (its manual, §8.15.6). */
+const textArray = (texts: (string | undefined)[]): string =>
+  `{${texts.map((text) => (text === undefined ? 'NULL' : `"${text.replace(/[\\"]/g, '\\$&')}"`))}}`;
