@@ -17,13 +17,7 @@ export const createLogger = ({ level, format, worker }: LoggerOptions): Logger =
   const readable = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
   const stream = readable
     ? pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l', singleLine: true })
-    : destination({
-        fd: 1,
-        sync: false,
-        minLength: BUFFER_SIZE,
-        maxWrite: ATOMIC_WRITE,
-        periodicFlush: FLUSH_INTERVAL,
-      });
+    : destination({ fd: 1, sync: false, ...gathering(worker), periodicFlush: FLUSH_INTERVAL });
   return pino(
     {
       level,
@@ -36,4 +30,6 @@ export const createLogger = ({ level, format, worker }: LoggerOptions): Logger =
 };
 
 const gathering = (worker: number | undefined) =>
-  worker === undefined ? { minLength: BUFFER_SIZE } : { minLength: ATOMIC_WRITE / 2, maxWrite: ATOMIC_WRITE };
+  worker === undefined
+    ? { minLength: BUFFER_SIZE, maxWrite: 4 * BUFFER_SIZE }
+    : { minLength: ATOMIC_WRITE / 2, maxWrite: ATOMIC_WRITE };
