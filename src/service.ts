@@ -51,8 +51,6 @@ export const createService = ({ config, databaseUrl, logger }: ServiceOptions) =
   });
   const server = createHttpServer({ handler: app, requestTimeout: config.requestTimeout });
   return {
-    app,
-    database,
     tokens,
     /** @returns the port that it listens on */
     start: () => server.listen(config.host, config.port),

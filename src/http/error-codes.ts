@@ -1,6 +1,6 @@
 /**
  * What the store can answer instead of 200: the stable `error` of the body, and the status it comes with.
- * A code is never used again for something else; docs/errors.md describes each.
+ * A code is never used again for something else; README.md lists them.
  */
 export const errorCodes = {
   bodyNotJson: { code: 1000, status: 400 },

@@ -15,7 +15,7 @@ const int64 = z.int64({
 });
 
 /** NewPlant, the body of `POST /plants` (specification §2). Other members are ignored. */
-export const newPlantSchema = z.object(
+const newPlantSchema = z.object(
   { id: int64, name: storableText, tag: storableText.optional() },
   { error: 'should be a JSON object' },
 );

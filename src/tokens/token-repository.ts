@@ -24,7 +24,6 @@ export const createTokenRepository = ({ database }: { database: Database }) => (
     }
     return text;
   },
-  find: (name: string): Promise<Token | null> => database.token.findUnique({ where: { name } }),
   findByHash: (hash: Uint8Array<ArrayBuffer>): Promise<Token | null> => database.token.findUnique({ where: { hash } }),
   list: (): Promise<Token[]> => database.token.findMany({ orderBy: { createdAt: 'asc' } }),
   /** @returns whether there is a token of this name; one that is revoked already stays as it is */
