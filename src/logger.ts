@@ -16,7 +16,13 @@ type LoggerOptions = { level: string; format: 'auto' | 'json' | 'pretty'; worker
 export const createLogger = ({ level, format, worker }: LoggerOptions): Logger => {
   const readable = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
   const stream = readable
-    ? pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l', singleLine: true })
+    ? pretty({
+        sync: true,
+        ignore: 'pid,hostname',
+        translateTime: 'SYS:HH:MM:ss.l',
+        singleLine: true,
+        errorLikeObjectKeys: ['err'],
+      })
     : destination({ fd: 1, sync: false, ...gathering(worker), periodicFlush: FLUSH_INTERVAL });
   return pino(
     {
