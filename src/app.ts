@@ -4,6 +4,7 @@ import { handleError, rejectUnknownPath } from './http/handle-error.ts';
 import { createHealthRoutes } from './http/health-routes.ts';
 import { createJsonBodyReader } from './http/read-json-body.ts';
 import { createRequestLog } from './http/request-log.ts';
+import { requireHost } from './http/require-host.ts';
 import { createPlantRoutes, type PlantCreator } from './plants/plant-routes.ts';
 import { createRequireScope } from './tokens/require-scope.ts';
 import type { TokenVerifier } from './tokens/token-verifier.ts';
@@ -31,6 +32,7 @@ export const createApp = ({ logger, plants, verifier, assertReady, basePath, bod
   app.enable('case sensitive routing');
 
   app.use(createRequestLog({ logger }));
+  app.use(requireHost);
   app.use(
     basePath || '/',
     createPlantRoutes({ plants, requireWriteScope: requireScope('plants:write'), readJsonBody }),

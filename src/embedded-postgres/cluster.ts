@@ -90,8 +90,12 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
       const port = await freePort();
       await run('pg_ctl', 'start', '--wait', '--pgdata=postgres', '--log=postgres/start.log', `--options=-p ${port}`);
     },
-    /** Stops the server: connections are cut, what is committed stays. */
-    stop: () => run('pg_ctl', 'stop', '--wait', '--mode=fast', '--pgdata=postgres'),
+    /** Stops the server, if it still runs: connections are cut, what is committed stays. */
+    stop: async () => {
+      const { pid } = readPidFile(directory);
+      if (pid !== undefined && isPostgres(pid))
+        await run('pg_ctl', 'stop', '--wait', '--mode=fast', '--pgdata=postgres');
+    },
     /** The URL of the running server, or undefined where none runs. Waits for one that is just starting. */
     runningUrl: async () => {
       for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {

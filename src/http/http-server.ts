@@ -1,5 +1,6 @@
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.ts';
 
 /** Longer than the 60 s for which load balancers keep a connection, so that they close first and lose no request; in ms. */
@@ -10,7 +11,8 @@ const TIMEOUT_CHECK_INTERVAL = 1000;
 const IDLE_CLOSE_INTERVAL = 50;
 
 type HttpServerOptions = {
-  handler: RequestListener;
+  /** Answers a request, or calls `next` where the target is such that it has no path. */
+  handler: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
   /** How long a client may take to send a request, in ms. */
   requestTimeout: number;
 };
@@ -20,12 +22,21 @@ export const createHttpServer = ({ handler, requestTimeout }: HttpServerOptions)
   const server = createServer({
     requestTimeout,
     headersTimeout: requestTimeout,
+    // The app answers what has no Host, with an Error.
+    requireHostHeader: false,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL,
   });
-  server.on('request', handler);
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    lastResponses.set(request.socket, response);
+    handler(request, response, () => request.socket.end(rawAnswer(REQUEST_NOT_HTTP)));
+  };
+  server.on('request', onRequest);
   // Not the default, which invites the body before the token is checked; whoever reads the body invites it.
-  server.on('checkContinue', handler);
+  server.on('checkContinue', onRequest);
+  // An expectation that is not known is not met and no error (RFC 9110 §10.1.1).
+  server.on('checkExpectation', onRequest);
+  server.on('connect', (_request, socket) => socket.end(rawAnswer(CONNECT_NOT_ALLOWED)));
   server.on('clientError', answerClientError);
   return {
     /** @returns the port */
@@ -48,19 +59,44 @@ const closeServer = async (server: Server, timeout: number) => {
   clearTimeout(cutOff);
 };
 
-/** What Node.js cannot parse never reaches the app; it is answered here, with an Error like all else. */
+/** The last response of each connection, to tell whether what comes behind it may be answered. */
+const lastResponses = new WeakMap<Duplex, ServerResponse>();
+
+const REQUEST_NOT_HTTP = new ApiError(
+  'requestNotHttp',
+  'The request is not valid HTTP/1.1, or its header is too large.',
+);
+const REQUEST_TOO_SLOW = new ApiError('requestTooSlow', 'The request took too long to arrive.');
+const CONNECT_NOT_ALLOWED = new ApiError('methodNotAllowed', 'CONNECT is not allowed here.', {
+  headers: { Allow: '' },
+});
+
+/**
+ * What Node.js cannot parse never reaches the app; it is answered here, with an Error like all else. But never in the
+ * place of another answer: a request before it is answered first, and one that was answered already is not again.
+ */
 const answerClientError = (error: NodeJS.ErrnoException, socket: Socket) => {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  const response = lastResponses.get(socket);
+  if (response && !response.writableFinished && !response.destroyed && response.req.complete) {
+    response.once('finish', () => socket.destroySoon());
+    return;
+  }
+  const isAnswered = response?.headersSent && !response.req.complete;
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswered) {
     socket.destroy();
     return;
   }
-  const answer =
-    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? new ApiError('requestTooSlow', 'The request took too long to arrive.')
-      : new ApiError('requestNotHttp', 'The request is not valid HTTP/1.1, or its header is too large.');
-  const body = JSON.stringify(answer);
-  socket.end(
-    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  socket.end(rawAnswer(error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? REQUEST_TOO_SLOW : REQUEST_NOT_HTTP));
+};
+
+const rawAnswer = (error: ApiError): string => {
+  const body = JSON.stringify(error);
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+    ...error.headers,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`;
 };

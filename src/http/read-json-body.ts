@@ -1,3 +1,4 @@
+import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { parse as parseContentType } from 'content-type';
 import type { Request, RequestHandler, Response } from 'express';
@@ -5,7 +6,11 @@ import getRawBody from 'raw-body';
 import { ApiError } from './api-error.ts';
 import { parseExactJson } from './exact-json.ts';
 
-const decompressors = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress };
+const decompressors = new Map<string, () => Transform>([
+  ['gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
 
 /**
  * Reads the body of a request, at most `limit` bytes of it after decompression, and leaves the parsed JSON
@@ -41,13 +46,15 @@ const mediaType = (header: string) => {
 };
 
 const readBytes = async (request: Request, response: Response, limit: number) => {
-  const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
-  if (request.headers.expect) response.writeContinue();
-  if (encoding === 'identity') return rawBody(request, limit, request.headers['content-length']);
-  if (!(encoding in decompressors)) {
+  const { 'content-encoding': encoding = 'identity', 'content-length': length } = request.headers;
+  const createDecompressor = decompressors.get(encoding.toLowerCase());
+  if (createDecompressor === undefined && encoding.toLowerCase() !== 'identity') {
     throw new ApiError('mediaTypeNotSupported', 'The Content-Encoding should be gzip, deflate, br or identity.');
   }
-  const decompressed = request.pipe(decompressors[encoding as keyof typeof decompressors]());
+  if (createDecompressor === undefined && Number(length) > limit) throw bodyTooLarge(limit);
+  inviteBody(request, response);
+  if (createDecompressor === undefined) return rawBody(request, limit, length);
+  const decompressed = request.pipe(createDecompressor());
   request.once('aborted', () => decompressed.destroy(new Error('request aborted')));
   try {
     return await rawBody(decompressed, limit);
@@ -57,12 +64,20 @@ const readBytes = async (request: Request, response: Response, limit: number) =>
   }
 };
 
+/** A client may wait to be asked for its body (RFC 9110 §10.1.1); one of HTTP/1.0 does not know that. */
+const inviteBody = (request: Request, response: Response) => {
+  const expectation = request.headers.expect?.toLowerCase();
+  if (expectation === '100-continue' && request.httpVersion !== '1.0') response.writeContinue();
+};
+
+const bodyTooLarge = (limit: number) => new ApiError('bodyTooLarge', `The body should be at most ${limit} bytes.`);
+
 const rawBody = async (stream: NodeJS.ReadableStream, limit: number, length?: string): Promise<Buffer> => {
   try {
     return await getRawBody(stream, { limit, length: length ?? null });
   } catch (error) {
     if ((error as getRawBody.RawBodyError).type === 'entity.too.large') {
-      throw new ApiError('bodyTooLarge', `The body should be at most ${limit} bytes.`);
+      throw bodyTooLarge(limit);
     }
     throw new ApiError('bodyNotJson', 'The body ended early or could not be decompressed.', { cause: error });
   }
@@ -76,7 +91,6 @@ const parseJson = (bytes: Buffer): unknown => {
   try {
     return parseExactJson(utf8.decode(bytes));
   } catch (error) {
-    if (error instanceof RangeError) throw new ApiError('bodyNotJson', 'The JSON is nested too deeply.');
     if (error instanceof SyntaxError) throw new ApiError('bodyNotJson', `The body is not JSON: ${error.message}`);
     throw new ApiError('bodyNotJson', 'The body is not UTF-8.');
   }
