@@ -45,6 +45,8 @@ const start = (command: string) => {
   return { child, output, exited: once(child, 'close') };
 };
 
+const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
+
 const stop = async ({ child, exited }: (typeof serving)[number]) => {
   process.kill(-(child.pid ?? 0), 'SIGINT');
   await exited;
@@ -54,13 +56,13 @@ const run = async (command: string, how: Run) => {
   if (how.kind === 'elsewhere') return 'run by another step';
   const { child, output, exited } = start(command);
   const deadline = performance.now() + TIME_LIMIT;
-  const isDone = () => child.exitCode !== null || (how.kind === 'serves' && how.ready.test(output.text));
+  const isDone = () => hasEnded(child) || (how.kind === 'serves' && how.ready.test(output.text));
   while (!isDone() && performance.now() < deadline) await setTimeout(50);
-  if (how.kind === 'serves' && child.exitCode === null && isDone()) {
+  if (how.kind === 'serves' && !hasEnded(child) && isDone()) {
     serving.push({ child, exited, until: how.until });
     return 'serves';
   }
-  if (child.exitCode === null) process.kill(-(child.pid ?? 0), 'SIGKILL');
+  if (!hasEnded(child)) process.kill(-(child.pid ?? 0), 'SIGKILL');
   await exited;
   const asExpected = how.kind === 'ends' && child.exitCode === 0 && (how.expect?.test(output.text) ?? true);
   if (!asExpected) throw new Error(`\`${command}\` ended with ${child.exitCode} and not as it should:\n${output.text}`);
@@ -81,5 +83,5 @@ try {
   failed = 1;
   process.stdout.write(`${error}\n`);
 }
-for (const server of serving) if (server.child.exitCode === null) await stop(server);
+for (const server of serving) if (!hasEnded(server.child)) await stop(server);
 process.exit(failed);
