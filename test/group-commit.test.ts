@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { Client } from 'pg';
 import { SCOPES } from '../src/tokens/token.ts';
+import { lockPlants } from './support/lock-plants.ts';
 import { startTestService, type TestService } from './support/test-service.ts';
 
 let service: TestService;
@@ -17,14 +17,6 @@ const summary = (responses: { status: number; body: { error?: number } }[]) => {
     counts[key] = (counts[key] ?? 0) + 1;
   }
   return counts;
-};
-
-/** Keeps the table `plants` to itself until it is let go, so that what is sent to it waits. */
-const lockPlants = async () => {
-  const client = new Client({ connectionString: service.database.url });
-  await client.connect();
-  await client.query('BEGIN; LOCK TABLE plants IN ACCESS EXCLUSIVE MODE');
-  return () => client.end();
 };
 
 describe('concurrent requests', () => {
@@ -52,7 +44,7 @@ describe('concurrent requests', () => {
   });
 
   test('are told that the outcome is not known when the connection breaks under them, and are not tried again', async () => {
-    const unlock = await lockPlants();
+    const unlock = await lockPlants(service.database.url);
     const waiting = postMany([1, 2, 3]);
     const writers = "FROM pg_stat_activity WHERE query LIKE '%INSERT INTO plants%' AND wait_event_type = 'Lock'";
     while ((await service.database.query(`SELECT pid ${writers}`)).length === 0);
@@ -71,7 +63,7 @@ describe('concurrent requests', () => {
 
 test('more than may wait is refused at once, code 1500, and the rest is stored', async () => {
   await start({ QUEUE_LIMIT: '20' });
-  const unlock = await lockPlants();
+  const unlock = await lockPlants(service.database.url);
   const waiting = postMany(Array.from({ length: 200 }, (_, index) => index));
   let refused = 0;
   for (const id of Array.from({ length: 20 }, (_, index) => 1000 + index)) {
@@ -93,7 +85,7 @@ test('more than may wait is refused at once, code 1500, and the rest is stored',
 
 test('nothing waits longer than REQUEST_TIMEOUT for a database that hangs, and it recovers', async () => {
   await start({ REQUEST_TIMEOUT: '1' });
-  const unlock = await lockPlants();
+  const unlock = await lockPlants(service.database.url);
   const sentAt = performance.now();
   const responses = await postMany([1, 2, 3]);
   expect(performance.now() - sentAt).toBeLessThan(3000);
@@ -135,7 +127,7 @@ test('three stores on one database, hammering the same ids, store each once', as
 
 test('a client that goes away while its plant waits does not have it stored', async () => {
   await start();
-  const unlock = await lockPlants();
+  const unlock = await lockPlants(service.database.url);
   const first: Promise<number>[] = [];
   // Apart, so that they take up every batch that may be under way.
   for (const id of [1, 2, 3, 4]) {

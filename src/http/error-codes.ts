@@ -8,7 +8,6 @@ export const errorCodes = {
   bodyTooLarge: { code: 1002, status: 400 },
   fieldWrong: { code: 1003, status: 400 },
   idTaken: { code: 1004, status: 400 },
-  parameterWrong: { code: 1005, status: 400 },
   requestNotHttp: { code: 1006, status: 400 },
   tokenMissing: { code: 1100, status: 401 },
   tokenNotValid: { code: 1101, status: 401 },

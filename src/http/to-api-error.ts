@@ -11,7 +11,6 @@ const RETRY_AFTER = { 'Retry-After': '1' };
 export const toApiError = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;
   if (error instanceof PlantIdTakenError) return new ApiError('idTaken', error.message);
-  if (error instanceof URIError) return new ApiError('parameterWrong', 'The path is not percent-encoded UTF-8.');
   if (error instanceof OverloadedError)
     return unavailable('overloaded', 'The store is overloaded; try again later.', error);
   if (error instanceof OutcomeUnknownError) return unavailable('databaseUnreachable', OUTCOME_UNKNOWN, error);
