@@ -35,6 +35,9 @@ export const createLogger = ({ level, format, worker }: LoggerOptions): Logger =
   );
 };
 
+/** Resolves when what was logged is written. */
+export const flush = (logger: Logger): Promise<void> => new Promise((resolve) => logger.flush(() => resolve()));
+
 const gathering = (worker: number | undefined) =>
   worker === undefined
     ? { minLength: BUFFER_SIZE, maxWrite: 4 * BUFFER_SIZE }

@@ -3,7 +3,6 @@ import { createApp } from './app.ts';
 import type { Config } from './config.ts';
 import { createDatabase } from './database/database.ts';
 import { assertMigrated } from './database/migration-state.ts';
-import { ApiError } from './http/api-error.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { createGroupCommit } from './plants/group-commit.ts';
 import { createPlantRepository } from './plants/plant-repository.ts';
@@ -34,7 +33,6 @@ export const createService = ({ config, databaseUrl, logger }: ServiceOptions) =
   });
   const tokens = createTokenRepository({ database });
   const plants = createPlantRepository({ database });
-  let stopping = false;
   const app = createApp({
     logger,
     plants: createGroupCommit({
@@ -42,10 +40,7 @@ export const createService = ({ config, databaseUrl, logger }: ServiceOptions) =
       limits: { ...GROUP_COMMIT_LIMITS, queuePlants: config.queueLimit, deadline: config.requestTimeout },
     }),
     verifier: createTokenVerifier({ tokens }),
-    assertReady: async () => {
-      if (stopping) throw new ApiError('shuttingDown', 'The store is shutting down.');
-      await assertMigrated(database);
-    },
+    assertReady: () => assertMigrated(database),
     basePath: config.basePath,
     bodyLimit: config.bodyLimit,
   });
@@ -54,9 +49,8 @@ export const createService = ({ config, databaseUrl, logger }: ServiceOptions) =
     tokens,
     /** @returns the port that it listens on */
     start: () => server.listen(config.host, config.port),
-    /** Answers what is under way and lets go of everything; at the latest after the configured time. */
+    /** Answers what is under way, or cuts it off when the time to stop is nearly over, and lets go of everything. */
     stop: async () => {
-      stopping = true;
       await server.close(Math.max(0, config.shutdownTimeout - DATABASE_CLOSE_TIME));
       await database.$disconnect();
     },

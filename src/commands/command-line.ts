@@ -3,6 +3,7 @@ import { ConfigError, readConfig } from '../config.ts';
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { MigrationError, migrate } from '../database/migrate.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-error.ts';
+import { ListenError } from '../http/http-server.ts';
 import { leaseDatabase } from './lease-database.ts';
 import { serve } from './serve.ts';
 import { StoreRunsError } from './store-lock.ts';
@@ -58,6 +59,7 @@ const createCommandLine = (config: () => ReturnType<typeof readConfig>) => {
 const OPERATIONAL_ERRORS = [
   ConfigError,
   EmbeddedPostgresError,
+  ListenError,
   MigrationError,
   StoreRunsError,
   StudioError,
@@ -69,7 +71,6 @@ const OPERATIONAL_ERRORS = [
 const explain = (error: unknown): string => {
   if (OPERATIONAL_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message;
   const { code, message, stack } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') return `${message}: another program listens there. Set PORT to another port.`;
   if (code === 'EACCES' || code === 'EPERM') return `${message}. Is this folder another user's?`;
   switch (classifyDatabaseError(error)) {
     case 'unreachable':

@@ -1,8 +1,7 @@
 import cluster from 'node:cluster';
-import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { createLogger } from '../logger.ts';
+import { createLogger, flush } from '../logger.ts';
 import { createService } from '../service.ts';
 import { announce } from './announce.ts';
 import { baseUrl } from './base-url.ts';
@@ -15,7 +14,7 @@ import { createWorkers } from './workers.ts';
 /** Serves the store until a signal stops it, with everything that it was given released again. */
 export const serve = async (config: Config): Promise<void> => {
   const logger = createLogger({ level: config.logLevel, format: config.logFormat, worker: cluster.worker?.id });
-  const stopSignal = waitForStopSignal({ logger });
+  const stopSignal = waitForStopSignal({ logger, timeout: config.shutdownTimeout });
   if (cluster.isWorker) return serveAsWorker({ config, logger, stopSignal });
 
   const lock = config.databaseUrl === undefined ? lockStore(dataFolder(config)) : undefined;
@@ -31,12 +30,11 @@ export const serve = async (config: Config): Promise<void> => {
     lock?.note(url);
     if (config.environment !== 'production') announce(url, await ensureLocalToken(lease.url, dataFolder(config)));
     logger.info({ signal: await stopSignal }, 'stopping');
-    await Promise.race([server.stop(), setTimeout(config.shutdownTimeout)]);
-  } finally {
-    await lease.release();
-    lock?.unlock();
+    await server.stop();
     logger.info('stopped');
-    logger.flush();
+  } finally {
+    await flush(logger);
+    await lease.release().finally(lock?.unlock);
   }
 };
 
@@ -48,5 +46,5 @@ const serveAsWorker = async ({ config, logger, stopSignal }: WorkerOptions) => {
   await service.start();
   await stopSignal;
   await service.stop();
-  logger.flush();
+  await flush(logger);
 };

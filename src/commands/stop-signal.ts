@@ -7,11 +7,17 @@ const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
  */
 const SAME_SIGNAL_TIME = 1000;
 
+type StopSignalOptions = {
+  logger: Logger;
+  /** How long the process may take to stop after the signal, in ms. */
+  timeout: number;
+};
+
 /**
- * Resolves with the first signal that asks the process to stop; one that comes later ends it at once. A fault that
- * nothing caught is logged and ends the process too.
+ * Resolves with the first signal that asks the process to stop; one that comes later ends it at once, and so does
+ * the end of the time to stop. A fault that nothing caught is logged and ends the process too.
  */
-export const waitForStopSignal = ({ logger }: { logger: Logger }): Promise<NodeJS.Signals> => {
+export const waitForStopSignal = ({ logger, timeout }: StopSignalOptions): Promise<NodeJS.Signals> => {
   const exitNow = () => {
     logger.flush();
     process.exit(1);
@@ -23,7 +29,10 @@ export const waitForStopSignal = ({ logger }: { logger: Logger }): Promise<NodeJ
   return new Promise((resolve) => {
     let firstAt: number | undefined;
     const onSignal = (signal: NodeJS.Signals) => {
-      firstAt ??= performance.now();
+      if (firstAt === undefined) {
+        firstAt = performance.now();
+        setTimeout(exitNow, timeout).unref();
+      }
       if (performance.now() - firstAt > SAME_SIGNAL_TIME) exitNow();
       resolve(signal);
     };

@@ -1,6 +1,6 @@
 /**
  * What the store can answer instead of 200: the stable `error` of the body, and the status it comes with.
- * A code is never used again for something else; README.md lists them.
+ * A code is never used again for something else (1005, 1201, 1300 to 1302 and 1400 are kept for what is to come); README.md lists them.
  */
 export const errorCodes = {
   bodyNotJson: { code: 1000, status: 400 },
@@ -18,7 +18,6 @@ export const errorCodes = {
   overloaded: { code: 1500, status: 503 },
   databaseUnreachable: { code: 1501, status: 503 },
   databaseNotMigrated: { code: 1502, status: 503 },
-  shuttingDown: { code: 1503, status: 503 },
   internal: { code: 1599, status: 500 },
 } as const;
 

@@ -10,6 +10,15 @@ const TIMEOUT_CHECK_INTERVAL = 1000;
 /** How often connections that went idle are closed while the server stops, in ms. */
 const IDLE_CLOSE_INTERVAL = 50;
 
+/** The store cannot listen where it was told to. */
+export class ListenError extends Error {
+  override name = 'ListenError';
+
+  constructor(cause: Error) {
+    super(`${cause.message}. Set PORT or HOST to where the store can listen.`, { cause });
+  }
+}
+
 type HttpServerOptions = {
   /** Answers a request, or calls `next` where the target is such that it has no path. */
   handler: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
@@ -27,8 +36,12 @@ export const createHttpServer = ({ handler, requestTimeout }: HttpServerOptions)
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL,
   });
+  const underWay = new Set<ServerResponse>();
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     lastResponses.set(request.socket, response);
+    underWay.add(response);
+    response.once('close', () => underWay.delete(response));
+    if (!server.listening) response.setHeader('Connection', 'close');
     handler(request, response, () => request.socket.end(rawAnswer(REQUEST_NOT_HTTP)));
   };
   server.on('request', onRequest);
@@ -42,11 +55,20 @@ export const createHttpServer = ({ handler, requestTimeout }: HttpServerOptions)
     /** @returns the port */
     listen: (host: string, port: number) =>
       new Promise<number>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+        const refuse = (error: Error) => reject(new ListenError(error));
+        server.once('error', refuse);
+        server.listen(port, host, () => {
+          server.off('error', refuse);
+          resolve((server.address() as AddressInfo).port);
+        });
       }),
     /** Takes no more connections and resolves when the requests under way are answered, or cut off after `timeout` ms. */
-    close: (timeout: number) => closeServer(server, timeout),
+    close: async (timeout: number) => {
+      const closed = closeServer(server, timeout);
+      // Or a client would send its next request on a connection that is about to be closed.
+      for (const response of underWay) if (!response.headersSent) response.setHeader('Connection', 'close');
+      await closed;
+    },
   };
 };
 

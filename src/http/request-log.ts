@@ -33,7 +33,6 @@ export const createRequestLog = ({ logger }: { logger: Logger }) =>
       err: error,
     }),
     customErrorMessage: () => 'request failed',
-    quietReqLogger: false,
     quietResLogger: true,
     wrapSerializers: false,
   });

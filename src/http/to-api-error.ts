@@ -7,7 +7,7 @@ import type { ErrorKind } from './error-codes.ts';
 /** When a client should try again, in seconds, where nobody can know (RFC 9110 §10.2.3). */
 const RETRY_AFTER = { 'Retry-After': '1' };
 
-/** The one place that decides what a failure is answered with. Nothing of a fault's inside is told. */
+/** Maps every failure that is not an answer yet to one. Nothing of a fault's inside is told. */
 export const toApiError = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;
   if (error instanceof PlantIdTakenError) return new ApiError('idTaken', error.message);

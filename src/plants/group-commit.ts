@@ -49,7 +49,8 @@ export const createGroupCommit = ({ store, limits }: GroupCommitOptions) => {
   const create = (plant: NewPlant, isAbandoned = () => false): Promise<void> =>
     new Promise((resolve, reject) => {
       const bytes = ENTRY_OVERHEAD + 2 * (plant.name.length + (plant.tag?.length ?? 0));
-      if (queue.length >= limits.queuePlants || queueBytes + bytes > limits.queueBytes) {
+      const isTooMuch = queue.length > 0 && queueBytes + bytes > limits.queueBytes;
+      if (isTooMuch || queue.length >= limits.queuePlants) {
         reject(new OverloadedError('Too many plants wait to be stored.'));
         return;
       }

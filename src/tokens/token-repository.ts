@@ -34,9 +34,6 @@ export const createTokenRepository = ({ database }: { database: Database }) => (
     });
     return count > 0 || (await database.token.count({ where: { name } })) > 0;
   },
-  delete: async (name: string): Promise<void> => {
-    await database.token.deleteMany({ where: { name } });
-  },
 });
 
 export type TokenRepository = ReturnType<typeof createTokenRepository>;

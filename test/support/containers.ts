@@ -4,15 +4,14 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { variableNames } from '../../src/config.ts';
-import { projectFolder } from './store-process.ts';
+import { NOTHING_SET, projectFolder } from './store-process.ts';
 
 const BASE_IMAGES = ['node:26-bookworm-slim', 'postgres:18'];
 /** How long a container may take to do what is expected of it, in ms. */
 const PATIENCE = 120_000;
 
 /** Neither the environment nor the .env of the one who tests counts. */
-const NOTHING_SET = Object.fromEntries(['PUBLISH_ADDRESS', ...variableNames].map((name) => [name, '']));
+const UNSET = { ...NOTHING_SET, PUBLISH_ADDRESS: '' };
 
 const run = (program: string, words: string[], env = process.env) =>
   promisify(execFile)(program, words, { cwd: projectFolder, env, maxBuffer: 64 * 1024 * 1024 });
@@ -63,7 +62,7 @@ export const createStack = async () => {
   const [port, studioPort] = [await findFreePort(), await findFreePort()];
   const environment = {
     ...process.env,
-    ...NOTHING_SET,
+    ...UNSET,
     COMPOSE_PROJECT_NAME: name,
     PLANT_STORE_IMAGE: name,
     PORT: String(port),

@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { variableNames } from '../../src/config.ts';
 
 export const projectFolder = resolve(import.meta.dirname, '..', '..');
 
 type Environment = Record<string, string>;
 
-/** The environment of a person who has set nothing: neither what Jest sets nor what was set for the tests. */
-const cleanEnvironment = (environment: Environment) => {
-  const { NODE_ENV, DATABASE_URL, JEST_WORKER_ID, TEST_POSTGRES_URL, ...rest } = process.env;
-  return { ...rest, ...environment };
-};
+/** No variable of the store set, neither by the environment nor by the .env of the one who tests. */
+export const NOTHING_SET: Environment = Object.fromEntries(variableNames.map((name) => [name, '']));
+
+const cleanEnvironment = (environment: Environment) => ({ ...process.env, ...NOTHING_SET, ...environment });
 
 /** Runs the command line, as `npx plant-store` does. @returns what it printed and its exit code */
 export const runCommand = async (words: string[], environment: Environment = {}) => {
