@@ -219,9 +219,9 @@ test('every Error has an int32 and a message, and no header that tells of the se
 });
 
 /** Sends bytes as they are on a connection of its own. @returns all that came back until it was closed */
-const sendRaw = (text: string): Promise<string> =>
+const sendRaw = (text: string, { baseUrl } = service): Promise<string> =>
   new Promise((resolve, reject) => {
-    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1', () => socket.write(text));
+    const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1', () => socket.write(text));
     let received = '';
     socket.on('data', (chunk) => {
       received += chunk;
@@ -267,4 +267,13 @@ describe('what is hardly HTTP', () => {
     expect(await sendRaw(`${post(1601)}garbage\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"name":"Fir"\}$/);
     expect((await service.stored('1601'))?.name).toBe('Fir');
   });
+});
+
+test('code 1203: a request that does not arrive in time', async () => {
+  const impatient = await startTestService({ REQUEST_TIMEOUT: '1' });
+  const head = `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${impatient.token}\r\n`;
+  for (const text of [head, `${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"id"`]) {
+    expect(await sendRaw(text, impatient)).toMatch(/^HTTP\/1\.1 408 Request Timeout[\s\S]*"error":1203/);
+  }
+  await impatient.stop();
 });
