@@ -1,0 +1,61 @@
+import { Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import type { ObservedQueue, QueueObserver } from '../plants/queue-observer.ts';
+
+/** Up to the largest batch that leaves; see batchItems in request-limits.ts. */
+const SIZE_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+/** In seconds: from a fast disk's flush to the longest that a statement may take by default. */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** @returns a function that measures a queue, under its name */
+export const createQueueMetrics = ({ registry }: { registry: Registry }) => {
+  const common = { labelNames: ['queue'] as const, registers: [registry] };
+  const queues = new Map<string, ObservedQueue>();
+  new Gauge({
+    ...common,
+    name: 'plant_store_queue_items',
+    help: 'Requests that wait for a batch.',
+    collect() {
+      for (const [queue, { length }] of queues) this.set({ queue }, length());
+    },
+  });
+  const limit = new Gauge({
+    ...common,
+    name: 'plant_store_queue_limit_items',
+    help: 'Requests that may wait for a batch, QUEUE_LIMIT.',
+  });
+  const size = new Histogram({
+    ...common,
+    name: 'plant_store_batch_items',
+    help: 'Requests in a batch, that is in one statement.',
+    buckets: SIZE_BUCKETS,
+  });
+  const duration = new Histogram({
+    ...common,
+    name: 'plant_store_batch_duration_seconds',
+    help: 'How long PostgreSQL took for a batch, with all attempts.',
+    buckets: DURATION_BUCKETS,
+  });
+  const underWay = new Gauge({
+    ...common,
+    name: 'plant_store_batches_under_way',
+    help: 'Batches that PostgreSQL has been sent and not answered.',
+  });
+  return (queue: string, observed: ObservedQueue): QueueObserver => {
+    queues.set(queue, observed);
+    limit.set({ queue }, observed.limit);
+    underWay.set({ queue }, 0);
+    return {
+      around: async (notes, run) => {
+        const startedAt = performance.now();
+        size.observe({ queue }, notes.length);
+        underWay.inc({ queue });
+        try {
+          return await run();
+        } finally {
+          underWay.dec({ queue });
+          duration.observe({ queue }, (performance.now() - startedAt) / 1000);
+        }
+      },
+    };
+  };
+};

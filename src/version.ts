@@ -1,0 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const file = join(import.meta.dirname, '..', 'package.json');
+
+/** The store's own version. */
+export const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
