@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { hashTokenText, type Token, tokenState } from './token.ts';
+import { withinTime } from '../database/within-time.ts';
+import { hashTokenText, type Token, tokenState, type VerifiedToken } from './token.ts';
 import type { TokenRepository } from './token-repository.ts';
 
 /** How long a known token is trusted without another look, in ms: what revoking it takes at most, on every replica. */
@@ -9,20 +10,29 @@ const TRUST_DURATION = 4000;
 const MAX_KNOWN_TOKENS = 10_000;
 const TOKEN_PATTERN = /^plant_[\w-]{43}$/;
 
-export type TokenVerifier = { verify(text: string): Promise<Token | undefined> };
+export type TokenVerifier = { verify(text: string): Promise<VerifiedToken | undefined> };
+
+type TokenVerifierOptions = {
+  tokens: Pick<TokenRepository, 'findByHash'>;
+  /** How long a look-up may take, in ms. */
+  lookUpTimeout: number;
+  /** Checks what does not have the form of a token of the store's own. */
+  jwts?: TokenVerifier | undefined;
+};
 
 /** Checks tokens. A known one costs no round trip; one that does not look like a token costs none either. */
-export const createTokenVerifier = ({ tokens }: { tokens: Pick<TokenRepository, 'findByHash'> }): TokenVerifier => {
+export const createTokenVerifier = ({ tokens, lookUpTimeout, jwts }: TokenVerifierOptions): TokenVerifier => {
   const known = new LRUCache<string, Token, Buffer<ArrayBuffer>>({
     max: MAX_KNOWN_TOKENS,
     ttl: TRUST_DURATION,
     // Several requests with one token that is not known share one look-up.
-    fetchMethod: async (_key, _stale, { context: hash }) => (await tokens.findByHash(hash)) ?? undefined,
+    fetchMethod: async (_key, _stale, { context: hash }) =>
+      (await withinTime(tokens.findByHash(hash), lookUpTimeout)) ?? undefined,
   });
   return {
     /** @returns the token, if it is known, not expired and not revoked */
     verify: async (text) => {
-      if (!TOKEN_PATTERN.test(text)) return undefined;
+      if (!TOKEN_PATTERN.test(text)) return jwts?.verify(text);
       const hash = hashTokenText(text);
       const key = hash.toString('latin1');
       const token = known.get(key) ?? (await known.fetch(key, { context: hash }));

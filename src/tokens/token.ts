@@ -14,6 +14,9 @@ export type Token = {
   revokedAt: Date | null;
 };
 
+/** What a request may do, and in whose name, by the token that it carries. */
+export type VerifiedToken = Pick<Token, 'name' | 'scopes'>;
+
 /** A new token's text: `plant_` and 256 random bits in base64url. */
 export const generateTokenText = (): string => `plant_${randomBytes(32).toString('base64url')}`;
 

@@ -1,0 +1,31 @@
+import type { Socket } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { clientAddress } from './client-address.ts';
+
+const socket = { remoteAddress: '192.0.2.1' } as Socket;
+
+test.each([
+  ['198.51.100.7', '198.51.100.7'],
+  ['::ffff:198.51.100.7', '198.51.100.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:DB8:0001:2::9', '2001:db8:1:2::/64'],
+  ['2001:db8::5', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['::', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['2001:db8:1:2:3:4:5::', '2001:db8:1:2::/64'],
+  ['64:ff9b::198.51.100.7', '64:ff9b:0:0::/64'],
+])('%s is counted as %s', (ip, expected) => {
+  expect(clientAddress({ ip, socket })).toBe(expected);
+});
+
+test.each(['', 'unknown', '198.51.100.7:4711', "' OR 1=1", 'x'.repeat(9000), undefined])(
+  'what is no address (%.20j) is counted as that of the connection',
+  (ip) => {
+    expect(clientAddress({ ip, socket })).toBe('192.0.2.1');
+  },
+);
+
+test('a connection that is gone has no address', () => {
+  expect(clientAddress({ ip: undefined, socket: {} as Socket })).toBe('unknown');
+});
