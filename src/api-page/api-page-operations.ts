@@ -1,0 +1,58 @@
+import { ifNoneMatch, notModified } from '../openapi/conditional-get.ts';
+import { errorResponses } from '../openapi/error-responses.ts';
+import { headersOf } from '../openapi/headers.ts';
+import type { Operation, PathItem } from '../openapi/openapi.ts';
+
+const TAGS: Operation['tags'] = ['Description'];
+
+const text = { schema: { type: 'string' } };
+
+/** The description of what createApiPageRoutes serves, but for the way there from `/`. */
+export const apiPageOperations = {
+  '/docs': {
+    get: {
+      operationId: 'getPage',
+      tags: TAGS,
+      summary: 'Read this description as a page, and try the operations',
+      security: [],
+      parameters: [ifNoneMatch],
+      responses: {
+        200: {
+          description: 'The page.',
+          headers: headersOf(200, 'Content-Security-Policy', 'ETag'),
+          content: { 'text/html': text },
+        },
+        304: notModified('Content-Security-Policy'),
+        ...errorResponses(),
+      },
+    },
+  },
+  '/docs/{file}': {
+    get: {
+      operationId: 'getPageFile',
+      tags: TAGS,
+      summary: 'Get what the page is made of',
+      security: [],
+      parameters: [
+        {
+          name: 'file',
+          in: 'path',
+          required: true,
+          description: 'The name of the file',
+          schema: { type: 'string' },
+          example: 'logo.svg',
+        },
+        ifNoneMatch,
+      ],
+      responses: {
+        200: {
+          description: 'The file.',
+          headers: headersOf(200, 'ETag'),
+          content: { 'text/css': text, 'text/javascript': text, 'image/svg+xml': text },
+        },
+        304: notModified(),
+        ...errorResponses('pathUnknown'),
+      },
+    },
+  },
+} satisfies Record<string, PathItem>;

@@ -1,0 +1,38 @@
+import { Router } from 'express';
+import { answerOtherMethods } from '../http/answer-other-methods.ts';
+import { createFixedContent } from '../http/fixed-content.ts';
+import { readApiPageFiles } from './api-page-files.ts';
+
+/** The page loads from the store alone, runs no script and applies no style but its files, and stands in no frame. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** `GET /docs`: the page on which a person reads the description and tries the operations. `GET /` leads a browser there. */
+export const createApiPageRoutes = () => {
+  const { page, parts } = readApiPageFiles();
+  const getOnly = answerOtherMethods({ Allow: 'GET, HEAD, OPTIONS' });
+  const headers = { 'Content-Security-Policy': CONTENT_SECURITY_POLICY };
+  const router = Router({ strict: true, caseSensitive: true });
+  router.get('/', (request, response, next) => {
+    response.vary('Accept');
+    // Programs, which take anything, find nothing here.
+    if (request.accepts('json', 'html') !== 'html') return next();
+    response.status(302).location(`${request.baseUrl}/docs`).end();
+  });
+  router
+    .route('/docs')
+    .get(createFixedContent({ ...page, headers }))
+    .all(getOnly);
+  for (const part of parts) {
+    router.route(`/docs/${part.name}`).get(createFixedContent(part)).all(getOnly);
+  }
+  return router;
+};
