@@ -32,6 +32,22 @@ describe('readConfig', () => {
     });
   });
 
+  test('reads limits, proxies and origins', () => {
+    expect(
+      readConfig({
+        RATE_LIMIT: '600/60',
+        TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::/32',
+        CORS_ORIGINS: 'https://garden.example, http://localhost:5173',
+      }),
+    ).toMatchObject({
+      rateLimit: { requests: 600, seconds: 60 },
+      trustProxy: ['loopback', '10.0.0.0/8', '2001:db8::/32'],
+      corsOrigins: ['https://garden.example', 'http://localhost:5173'],
+    });
+    expect(readConfig({ TRUST_PROXY: '2' }).trustProxy).toBe(2);
+    expect(readConfig({})).toMatchObject({ rateLimit: undefined, trustProxy: 0, corsOrigins: [] });
+  });
+
   test('names every wrong variable at once, what it is and what it should be', () => {
     expect(message({ PORT: '65536', BODY_LIMIT: '1MB', LOG_LEVEL: 'loud', BASE_PATH: 'api', HOST: '0.0.0.0' })).toBe(
       [
@@ -49,7 +65,15 @@ describe('readConfig', () => {
     ['REQUEST_TIMEOUT', ['0', '3601', '10s', '9999999999999']],
     ['BASE_PATH', ['/a b', '/a?b', 'x', '//']],
     ['NODE_ENV', ['prod', 'Production']],
+    ['METRICS_PORT', ['-1', '65536', 'off']],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', ['localhost:4318', 'grpc://collector', 'collector']],
+    ['OTEL_TRACES_SAMPLER', ['on', 'parentbased']],
+    ['OTEL_TRACES_SAMPLER_ARG', ['2', '1.1', '-0.5', '50%', '.']],
     ['DATABASE_URL', ['localhost', 'mysql://localhost/x', 'postgres//x']],
+    ['RATE_LIMIT', ['600', '0/60', '600/0', '600/60/60', '6e2/60', '-1/60', '600 / 60']],
+    ['TRUST_PROXY', ['10', '-1', 'true', '10.0.0.0/33', '10.0.0/8', '::/0', 'loopback,', '10.0.0.1/8/8']],
+    ['CORS_ORIGINS', ['*', 'null', 'garden.example', 'https://garden.example/', 'https://a.example b', 'file:///']],
+    ['AUTH_JWKS_URL', ['jwks.json', 'http://login.example.com/jwks.json', 'http://127.0.0.1.evil/x', 'file:///x']],
   ])('%s is refused when it is wrong', (name, values) => {
     for (const value of values) expect(message({ [name]: value })).toMatch(new RegExp(`\n${name} is `));
   });
@@ -61,6 +85,20 @@ describe('readConfig', () => {
   test('requires DATABASE_URL in production', () => {
     expect(message({ NODE_ENV: 'production' })).toMatch(/\nDATABASE_URL is not set/);
     expect(readConfig({ NODE_ENV: 'production', DATABASE_URL: 'postgres://db/x' }).environment).toBe('production');
+  });
+
+  test('takes all of an identity provider or nothing, and names what is missing', () => {
+    const provider = { AUTH_ISSUER: 'https://a', AUTH_AUDIENCE: 'b', AUTH_JWKS_URL: 'https://a/keys' };
+    expect(readConfig(provider).identityProvider).toEqual({
+      issuer: 'https://a',
+      audience: 'b',
+      jwksUrl: 'https://a/keys',
+    });
+    expect(readConfig({}).identityProvider).toBeUndefined();
+    expect(message({ ...provider, AUTH_AUDIENCE: '' })).toMatch(
+      /:\nAUTH_AUDIENCE is not set and .+, because AUTH_ISSUER and AUTH_JWKS_URL are set$/,
+    );
+    expect(message({ AUTH_ISSUER: 'https://a' })).toMatch(/:\nAUTH_AUDIENCE is .+ is set\nAUTH_JWKS_URL is .+ is set$/);
   });
 });
 

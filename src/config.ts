@@ -1,21 +1,14 @@
 import { z } from 'zod';
+import { digits, oneOf, origins, proxies, rate, trustedUrl, wholeNumber } from './variable-kinds.ts';
 
-/** A variable of one of these words. */
-const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words, fallback: Words[number]) =>
-  z
-    .enum(words)
-    .default(fallback)
-    .describe(`one of ${words.join(', ')}`);
-
-/** A variable that is a whole number, said with its unit and range. */
-const wholeNumber = (unit: string, minimum: number, maximum: number, fallback: number) =>
-  z
-    .string()
-    .regex(/^\d{1,10}$/)
-    .transform(Number)
-    .refine((value) => value >= minimum && value <= maximum)
-    .default(fallback)
-    .describe(`${unit}, ${minimum} to ${maximum}`);
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
 
 const variables = z.object({
   NODE_ENV: oneOf(['development', 'test', 'production'], 'development'),
@@ -38,7 +31,24 @@ const variables = z.object({
   LOG_FORMAT: oneOf(['auto', 'json', 'pretty'], 'auto'),
   BODY_LIMIT: wholeNumber('a number of bytes', 1, 1_073_741_824, 1_048_576),
   QUEUE_LIMIT: wholeNumber('a number of plants', 1, 1_000_000, 10_000),
+  MAX_CONNECTIONS: wholeNumber('a number of connections', 1, 1_000_000, 20_000),
+  METRICS_HOST: z.string().default('127.0.0.1').describe('an address to listen on'),
+  METRICS_PORT: digits(0, 65_535).optional().describe('a TCP port, 0 to 65535'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .string()
+    .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''))
+    .optional()
+    .describe('a URL such as http://localhost:4318'),
+  OTEL_TRACES_SAMPLER: oneOf(SAMPLERS, 'parentbased_always_on'),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .regex(/^(0|1|[01]?\.\d{1,9})$/)
+    .transform(Number)
+    .refine((ratio) => ratio <= 1)
+    .default(1)
+    .describe('a part of all traces, 0 to 1'),
   REQUEST_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
+  SHUTDOWN_DELAY: wholeNumber('a number of seconds', 0, 3600, 0),
   SHUTDOWN_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
   WORKERS: z
     .string()
@@ -46,30 +56,24 @@ const variables = z.object({
     .transform((text) => (text === 'auto' ? text : Number(text)))
     .default(1)
     .describe('a number of processes, 1 to 999, or auto'),
+  AUTH_ISSUER: z.string().optional().describe('the `iss` of its tokens, such as https://login.example.com'),
+  AUTH_AUDIENCE: z
+    .string()
+    .optional()
+    .describe('the `aud` of tokens for this store, such as https://plants.example.com'),
+  AUTH_JWKS_URL: trustedUrl('https://login.example.com/jwks.json'),
+  RATE_LIMIT: rate(),
+  TRUST_PROXY: proxies(),
+  CORS_ORIGINS: origins(),
 });
+
+/** An identity provider takes all of these. */
+const IDENTITY_PROVIDER = ['AUTH_ISSUER', 'AUTH_AUDIENCE', 'AUTH_JWKS_URL'] as const;
 
 type VariableName = keyof typeof variables.shape;
 
 /** The names of the variables that `readConfig` reads. */
 export const variableNames = Object.keys(variables.shape) as VariableName[];
-
-/** The store's settings. Sizes are in bytes, times in milliseconds. */
-export type Config = Readonly<{
-  environment: 'development' | 'test' | 'production';
-  host: string;
-  port: number;
-  basePath: string;
-  databaseUrl: string | undefined;
-  databaseConnections: number;
-  dataDir: string;
-  logLevel: string;
-  logFormat: 'json' | 'pretty' | 'auto';
-  bodyLimit: number;
-  queueLimit: number;
-  requestTimeout: number;
-  shutdownTimeout: number;
-  workers: number | 'auto';
-}>;
 
 /** The environment holds a value that the store cannot use; `message` has a line for every such variable. */
 export class ConfigError extends Error {
@@ -90,11 +94,17 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   if (set.NODE_ENV === 'production' && !set.DATABASE_URL) {
     lines.push(`DATABASE_URL is not set and should be ${expected('DATABASE_URL')}, because NODE_ENV is production`);
   }
+  const missing = IDENTITY_PROVIDER.filter((name) => !set[name]);
+  if (missing.length < IDENTITY_PROVIDER.length) {
+    const given = IDENTITY_PROVIDER.filter((name) => set[name]).join(' and ');
+    const why = `because ${given} ${missing.length === 1 ? 'are' : 'is'} set`;
+    lines.push(...missing.map((name) => `${name} is not set and should be ${expected(name)}, ${why}`));
+  }
   if (!result.success || lines.length > 0) throw new ConfigError(['The configuration is wrong:', ...lines].join('\n'));
   return toConfig(result.data);
 };
 
-const toConfig = (values: z.infer<typeof variables>): Config =>
+const toConfig = (values: z.infer<typeof variables>) =>
   Object.freeze({
     environment: values.NODE_ENV,
     host: values.HOST,
@@ -107,10 +117,34 @@ const toConfig = (values: z.infer<typeof variables>): Config =>
     logFormat: values.LOG_FORMAT,
     bodyLimit: values.BODY_LIMIT,
     queueLimit: values.QUEUE_LIMIT,
+    maxConnections: values.MAX_CONNECTIONS,
+    /** Undefined: no metrics are kept. */
+    metrics: values.METRICS_PORT === undefined ? undefined : { host: values.METRICS_HOST, port: values.METRICS_PORT },
+    /** Undefined: nothing is traced. */
+    tracing:
+      values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
+        ? undefined
+        : {
+            endpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+            sampling: { sampler: values.OTEL_TRACES_SAMPLER, ratio: values.OTEL_TRACES_SAMPLER_ARG },
+          },
     requestTimeout: values.REQUEST_TIMEOUT * 1000,
+    shutdownDelay: values.SHUTDOWN_DELAY * 1000,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT * 1000,
     workers: values.WORKERS,
+    identityProvider: toIdentityProvider(values),
+    rateLimit: values.RATE_LIMIT,
+    trustProxy: values.TRUST_PROXY,
+    corsOrigins: values.CORS_ORIGINS,
   });
+
+const toIdentityProvider = (values: Pick<z.infer<typeof variables>, (typeof IDENTITY_PROVIDER)[number]>) => {
+  const { AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience, AUTH_JWKS_URL: jwksUrl } = values;
+  return issuer && audience && jwksUrl ? { issuer, audience, jwksUrl } : undefined;
+};
+
+/** The store's settings. Sizes are in bytes, times in milliseconds. */
+export type Config = ReturnType<typeof toConfig>;
 
 const expected = (name: VariableName) => variables.shape[name].description;
 

@@ -1,58 +1,113 @@
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
-import { createDatabase } from './database/database.ts';
+import { createDatabase, createPool, type Database } from './database/database.ts';
 import { assertMigrated } from './database/migration-state.ts';
+import { withinTime } from './database/within-time.ts';
+import { ApiError } from './http/api-error.ts';
 import { createHttpServer } from './http/http-server.ts';
-import { createGroupCommit } from './plants/group-commit.ts';
+import { createInstruments } from './instruments.ts';
+import { createFailedTokens } from './limits/failed-tokens.ts';
+import { createRateLimit } from './limits/rate-limit.ts';
+import { createRateLimitRepository } from './limits/rate-limit-repository.ts';
 import { createPlantRepository } from './plants/plant-repository.ts';
-import { storeBatch } from './plants/store-batch.ts';
+import { createPlantStore } from './plants/plant-store.ts';
+import { limitRequests } from './request-limits.ts';
+import { createJwtVerifier } from './tokens/jwt-verifier.ts';
 import { createTokenRepository } from './tokens/token-repository.ts';
 import { createTokenVerifier } from './tokens/token-verifier.ts';
 
-type ServiceOptions = { config: Config; databaseUrl: string; logger: Logger };
-
-/** docs/performance.md has the measurements behind the first two. */
-const GROUP_COMMIT_LIMITS = {
-  batches: 2,
-  batchPlants: 500,
-  batchBytes: 4_194_304,
-  queueBytes: 67_108_864,
+type ServiceOptions = {
+  config: Config;
+  databaseUrl: string;
+  logger: Logger;
+  /** Which of several processes this is. */
+  worker?: number | undefined;
 };
 
-/** What of the shutdown's time is left to close the database after the requests are answered, in ms. */
+/** What of the shutdown's time is left to close the database after the requests are answered, in ms, at most. */
 const DATABASE_CLOSE_TIME = 1000;
 
+/** Checks the tokens of the identity provider, where there is one. */
+const jwtVerifierOf = ({ config: { identityProvider }, logger }: Pick<ServiceOptions, 'config' | 'logger'>) =>
+  identityProvider &&
+  createJwtVerifier({
+    ...identityProvider,
+    onRefreshFailed: (error) => logger.warn({ err: error }, 'the keys of the identity provider were not refreshed'),
+  });
+
+/** Limits the rate of requests, where there is a limit. */
+const rateLimitOf = ({ config, logger, database }: Omit<ServiceOptions, 'databaseUrl'> & { database: Database }) =>
+  config.rateLimit &&
+  createRateLimit({
+    ...config.rateLimit,
+    counters: createRateLimitRepository({ ...config.rateLimit, database }),
+    timeout: limitRequests(config).lookUpTimeout,
+    onSweepFailed: (error) => logger.warn({ err: error }, 'the counters of ended windows were not deleted'),
+  });
+
 /** The store, put together: the process and the tests start and stop the same one. */
-export const createService = ({ config, databaseUrl, logger }: ServiceOptions) => {
-  const database = createDatabase({
+export const createService = async ({ config, databaseUrl, logger, worker }: ServiceOptions) => {
+  const instruments = await createInstruments({ config, logger, worker });
+  const { lookUpTimeout, connectTimeout, statementTimeout, ...limits } = limitRequests(config);
+  const pool = createPool({
     url: databaseUrl,
-    statementTimeout: config.requestTimeout,
+    connectTimeout,
+    statementTimeout,
     connections: config.databaseConnections,
+  });
+  instruments.watchPool(pool);
+  const database = createDatabase({
+    pool,
+    tracer: instruments.tracer,
     onConnectionLost: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
   });
   const tokens = createTokenRepository({ database });
-  const plants = createPlantRepository({ database });
+  let stopping = false;
+  const assertReady = async () => {
+    if (stopping) throw new ApiError('stopping', 'The store is stopping; send requests to another one.');
+    await withinTime(assertMigrated(database), lookUpTimeout);
+  };
   const app = createApp({
     logger,
-    plants: createGroupCommit({
-      store: (batch) => storeBatch(batch, plants.insert),
-      limits: { ...GROUP_COMMIT_LIMITS, queuePlants: config.queueLimit, deadline: config.requestTimeout },
+    observers: instruments.observers,
+    plants: createPlantStore({
+      repository: createPlantRepository({ database }),
+      limits,
+      observeQueue: instruments.observeQueue,
     }),
-    verifier: createTokenVerifier({ tokens }),
-    assertReady: () => assertMigrated(database),
+    verifier: createTokenVerifier({
+      tokens,
+      lookUpTimeout,
+      jwts: jwtVerifierOf({ config, logger }),
+    }),
+    assertReady,
+    failedTokens: createFailedTokens(),
+    rateLimit: rateLimitOf({ config, logger, database }),
     basePath: config.basePath,
     bodyLimit: config.bodyLimit,
+    trustProxy: config.trustProxy,
+    corsOrigins: config.corsOrigins,
   });
-  const server = createHttpServer({ handler: app, requestTimeout: config.requestTimeout });
+  const server = createHttpServer({
+    handler: app,
+    requestTimeout: config.requestTimeout,
+    maxConnections: config.maxConnections,
+    onRefused: instruments.countRefusal,
+  });
   return {
     tokens,
     /** @returns the port that it listens on */
-    start: () => server.listen(config.host, config.port),
+    start: async () => {
+      await instruments.start();
+      return server.listen(config.host, config.port);
+    },
     /** Answers what is under way, or cuts it off when the time to stop is nearly over, and lets go of everything. */
     stop: async () => {
-      await server.close(Math.max(0, config.shutdownTimeout - DATABASE_CLOSE_TIME));
-      await database.$disconnect();
+      stopping = true;
+      const timeout = config.shutdownTimeout - Math.min(DATABASE_CLOSE_TIME, config.shutdownTimeout / 5);
+      await server.close({ delay: config.shutdownDelay, timeout });
+      await Promise.all([database.$disconnect(), instruments.stop()]);
     },
   };
 };

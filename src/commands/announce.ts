@@ -6,7 +6,7 @@ export const curlLine = (baseUrl: string, token: string): string =>
 /** Tells who started the store by hand where it is and how to use it. */
 export const announce = (baseUrl: string, token: string | undefined): void => {
   const how = token
-    ? `The access token of this machine:\n\n  ${token}\n\nStore a plant:\n\n  ${curlLine(baseUrl, token)}\n`
+    ? `The access token of this machine:\n\n  ${token}\n\nStore a plant:\n\n  ${curlLine(baseUrl, token)}\n\nRead about it and try it in a browser:\n\n  ${baseUrl}/docs\n`
     : 'The access token of this machine was revoked or has expired. Make one: npx plant-store token create --name NAME\n';
   process.stdout.write(`\nPlant Store listens on ${baseUrl}\n\n${how}\n`);
 };

@@ -4,6 +4,7 @@ import { classifyDatabaseError } from '../database/database-error.ts';
 import { MigrationError, migrate } from '../database/migrate.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-error.ts';
 import { ListenError } from '../http/http-server.ts';
+import { createOpenApiDocument } from '../openapi/openapi-document.ts';
 import { leaseDatabase } from './lease-database.ts';
 import { serve } from './serve.ts';
 import { StoreRunsError } from './store-lock.ts';
@@ -51,6 +52,14 @@ const createCommandLine = (config: () => ReturnType<typeof readConfig>) => {
     .option('--port <port>', 'where it listens on 127.0.0.1', '5555')
     .option('--browser <browser>', 'the browser to open, or none')
     .action((options) => openStudio(config(), options));
+  program
+    .command('openapi')
+    .description('print the description of the interface, as /openapi.json has it')
+    .action(async () => {
+      const text = `${JSON.stringify(createOpenApiDocument(config()), null, 2)}\n`;
+      // The process ends when the command does, and a pipe does not take so much at once.
+      await new Promise((resolve) => process.stdout.write(text, resolve));
+    });
   addTokenCommands(program.command('token').description('make, list and revoke access tokens'), config);
   return program;
 };

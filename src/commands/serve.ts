@@ -14,7 +14,7 @@ import { createWorkers } from './workers.ts';
 /** Serves the store until a signal stops it, with everything that it was given released again. */
 export const serve = async (config: Config): Promise<void> => {
   const logger = createLogger({ level: config.logLevel, format: config.logFormat, worker: cluster.worker?.id });
-  const stopSignal = waitForStopSignal({ logger, timeout: config.shutdownTimeout });
+  const stopSignal = waitForStopSignal({ logger, timeout: config.shutdownDelay + config.shutdownTimeout });
   if (cluster.isWorker) return serveAsWorker({ config, logger, stopSignal });
 
   const lock = config.databaseUrl === undefined ? lockStore(dataFolder(config)) : undefined;
@@ -22,8 +22,8 @@ export const serve = async (config: Config): Promise<void> => {
   try {
     const server =
       config.workers === 1
-        ? createService({ config, databaseUrl: lease.url, logger })
-        : createWorkers({ count: config.workers, databaseUrl: lease.url, logger });
+        ? await createService({ config, databaseUrl: lease.url, logger })
+        : createWorkers({ count: config.workers, databaseUrl: lease.url, logger, metrics: config.metrics });
     const port = await server.start();
     const url = baseUrl({ ...config, port });
     logger.info({ host: config.host, port, basePath: config.basePath }, 'listening');
@@ -42,7 +42,12 @@ type WorkerOptions = { config: Config; logger: Logger; stopSignal: Promise<unkno
 
 /** One of several: the process that started it has seen to the database, and tells it when to stop. */
 const serveAsWorker = async ({ config, logger, stopSignal }: WorkerOptions) => {
-  const service = createService({ config, databaseUrl: config.databaseUrl ?? '', logger });
+  const service = await createService({
+    config,
+    databaseUrl: config.databaseUrl ?? '',
+    logger,
+    worker: cluster.worker?.id,
+  });
   await service.start();
   await stopSignal;
   await service.stop();

@@ -1,4 +1,4 @@
-import { createDatabase } from '../database/database.ts';
+import { CONNECT_TIMEOUT, createDatabase, createPool } from '../database/database.ts';
 import { createTokenRepository, type TokenRepository } from '../tokens/token-repository.ts';
 
 /** How long a command waits for an answer of the database, in ms. */
@@ -10,9 +10,12 @@ export const withTokens = async <Result>(
   use: (tokens: TokenRepository) => Promise<Result>,
 ): Promise<Result> => {
   const database = createDatabase({
-    url: databaseUrl,
-    connections: 1,
-    statementTimeout: STATEMENT_TIMEOUT,
+    pool: createPool({
+      url: databaseUrl,
+      connections: 1,
+      connectTimeout: CONNECT_TIMEOUT,
+      statementTimeout: STATEMENT_TIMEOUT,
+    }),
     onConnectionLost: () => {},
   });
   try {

@@ -4,18 +4,21 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import { createMetricsServer } from '../metrics/metrics-server.ts';
 
 /** How long to wait before a worker that died is replaced, in ms: one that cannot start shall not keep a core busy. */
 const REPLACEMENT_DELAY = 1000;
 
-type WorkersOptions = { count: number | 'auto'; databaseUrl: string; logger: Logger };
+type WorkersOptions = { count: number | 'auto'; databaseUrl: string; logger: Logger; metrics: Config['metrics'] };
 
 /**
  * Several processes of the store on one port (node:cluster). Each is a whole store, with a queue and database connections
- * of its own; this process starts them, replaces one that dies, and stops them.
+ * of its own; this process starts them, replaces one that dies, stops them, and serves the metrics of all.
  */
-export const createWorkers = ({ count, databaseUrl, logger }: WorkersOptions) => {
+export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOptions) => {
   let stopping = false;
+  let metricsServer: ReturnType<typeof createMetricsServer> | undefined;
   cluster.setupPrimary({ exec: join(import.meta.dirname, '..', 'main.ts'), args: ['serve'] });
 
   const fork = () => {
@@ -28,15 +31,30 @@ export const createWorkers = ({ count, databaseUrl, logger }: WorkersOptions) =>
     if (stopping) return;
     logger.error({ worker: worker.id, code, signal }, 'a worker died');
     await setTimeout(REPLACEMENT_DELAY);
-    if (!stopping) fork();
+    if (!stopping) watch(fork());
+  };
+
+  const watch = (worker: Worker) => worker.once('exit', (code, signal) => replace(worker, code, signal));
+
+  /** @throws where the worker ends before it listens; from then on it is replaced */
+  const startWorker = async (): Promise<number> => {
+    const worker = fork();
+    const port = await listeningPort(worker);
+    watch(worker);
+    return port;
   };
 
   return {
     /** Resolves when all listen. @returns the port that they share */
     start: async (): Promise<number> => {
-      const workers = Array.from({ length: count === 'auto' ? availableParallelism() : count }, fork);
-      const ports = await Promise.all(workers.map(listeningPort));
-      cluster.on('exit', replace);
+      if (metrics) {
+        const { createWorkersMetrics } = await import('../metrics/workers-metrics.ts');
+        metricsServer = createMetricsServer({ ...metrics, ...createWorkersMetrics(), logger });
+        await metricsServer.start();
+      }
+      const ports = await Promise.all(
+        Array.from({ length: count === 'auto' ? availableParallelism() : count }, startWorker),
+      );
       return ports[0] as number;
     },
     /** Each answers what is under way to it, and ends. */
@@ -46,6 +64,7 @@ export const createWorkers = ({ count, databaseUrl, logger }: WorkersOptions) =>
       const ended = workers.map((worker) => once(worker, 'exit'));
       for (const worker of workers) worker.process.kill('SIGTERM');
       await Promise.all(ended);
+      await metricsServer?.stop();
     },
   };
 };

@@ -23,15 +23,18 @@ const FAILURE_CODES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
   // 25006: a standby, which is read-only; 28…: a wrong password; 3D000: no such database; 53…: no memory, disk or
   // connection left; 55000: a database that takes no connections; 57P03: a server that starts or stops; 58…: its disk fails.
   ['unreachable', /^(P1\d{3}|P2024|P2037|08...|25006|28...|3D000|53...|55000|57P..|58...)$/],
+  ['unreachable', /^(DatabaseNotReachable|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ETIMEDOUT)$/],
+  // Node.js and OpenSSL about a certificate or a handshake (https://nodejs.org/api/tls.html#x509-certificate-error-codes).
   [
     'unreachable',
-    /^(DatabaseNotReachable|TlsConnectionError|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ETIMEDOUT)$/,
+    /^(TlsConnectionError|UNABLE_TO_\w+|(DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|CERT_\w+|HOSTNAME_MISMATCH|ERR_(TLS|SSL)_\w+|EPROTO)$/,
   ],
 ];
 
 /** The driver throws these without a code (pg-pool 3, pg 8). */
 const FAILURE_MESSAGES: typeof FAILURE_CODES = [
   ['unreachable', /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout|SASL: )/],
+  ['unreachable', /^(The server does not support SSL|There was an error establishing an SSL)/],
   ['interrupted', /^(Connection terminated|Client has encountered a connection error|Query read timeout)/],
 ];
 

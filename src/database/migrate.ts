@@ -7,6 +7,7 @@ import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { Client, Pool } from 'pg';
 import { CONNECT_TIMEOUT } from './database.ts';
+import { findMissingMigrations, mayMakeTables } from './migration-rights.ts';
 
 /** The part of https://webassembly.github.io/spec/js-api that is used; TypeScript has it only along with the DOM. */
 declare const WebAssembly: {
@@ -25,7 +26,7 @@ export const migrationNames: readonly string[] = readdirSync(migrationsFolder, {
   .map(({ name }) => name)
   .sort();
 
-/** The database is reached and cannot be migrated; `message` is Prisma's own. */
+/** The database is reached and cannot be migrated; `message` is Prisma's own, or says what to do. */
 export class MigrationError extends Error {
   override name = 'MigrationError';
 }
@@ -46,12 +47,19 @@ export const migrate = async (url: string): Promise<string[]> => {
   try {
     await lock.connect();
     await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    return await applyMigrations(pool);
+    if (await mayMakeTables(lock)) return await applyMigrations(pool);
+    const missing = await findMissingMigrations(lock, migrationNames);
+    if (missing.length > 0) throw new MigrationError(mayNotMigrate(missing));
+    return [];
   } finally {
     await pool.end();
     await lock.end();
   }
 };
+
+const mayNotMigrate = (missing: string[]) =>
+  `The database lacks migrations (${missing.join(', ')}), and the role of DATABASE_URL may not apply them. ` +
+  'With the role that owns the schema, run: plant-store migrate';
 
 const applyMigrations = async (pool: Pool) => {
   const engine = await createSchemaEngine(pool);

@@ -1,4 +1,5 @@
 import { type ErrorKind, errorCodes } from './error-codes.ts';
+import type { ErrorBody } from './error-schema.ts';
 
 /** A wrong field: where it is (a JSON Pointer, RFC 6901) and what would be right. */
 export type FieldError = { pointer: string; message: string };
@@ -22,7 +23,7 @@ export class ApiError extends Error {
   }
 
   /** The body: `{ error, message }`, and `errors` where fields are wrong. */
-  toJSON() {
+  toJSON(): ErrorBody {
     return { error: this.code, message: this.message, ...(this.fields && { errors: this.fields }) };
   }
 }

@@ -1,23 +1,48 @@
-import type { Request } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 
 /** Node.js reads what is left of a body to keep the connection for the next request; more than this, in bytes, it shall not. */
 const MAX_DISCARDED = 65_536;
 /** How long a client has to take its answer before the connection is cut, in ms. */
 const LINGER_TIME = 1000;
 
+const closing = new WeakSet<Duplex>();
+
 /**
- * Whether so much of the body was not read that the connection is better closed. It is then closed in stages
- * (RFC 9112 §9.6): closed at once, it would be reset, and a client that is still sending would lose its answer.
+ * Whether a response closes its connection: then no request behind it may be processed (RFC 9112 §9.6). One of which
+ * that is not known yet does from here on.
  */
-export const closeInStagesIfUnread = (request: Request): boolean => {
-  const { 'transfer-encoding': chunked, 'content-length': length = 0 } = request.headers;
-  if (request.complete || (chunked === undefined && Number(length) <= MAX_DISCARDED)) return false;
-  const { socket } = request;
-  // What Node.js calls when an answer with `Connection: close` is sent.
-  socket.destroySoon = () => {
-    socket.pause();
-    socket.end();
-    setTimeout(() => socket.destroy(), LINGER_TIME).unref();
-  };
+export const closesConnection = (response: ServerResponse): boolean => {
+  if (closing.has(response.req.socket)) return true;
+  if (response.headersSent) return !response.shouldKeepAlive;
+  // Node.js closes the connection behind an answer that came without an invitation of the body.
+  if (response.req.headers.expect === undefined) return false;
+  closeAfter(response);
   return true;
+};
+
+/** Makes a response, whose header is not sent yet, the last on its connection. */
+export const closeAfter = (response: ServerResponse): void => {
+  const { socket } = response.req;
+  closing.add(socket);
+  response.setHeader('Connection', 'close');
+  // What Node.js calls when an answer with `Connection: close` is sent.
+  socket.destroySoon = () => endInStages(socket);
+};
+
+/**
+ * Sends the last bytes of a connection and closes it in stages (RFC 9112 §9.6): closed at once, it would be reset, and
+ * a client that is still sending would lose its answer. One that does not close its own end is cut off.
+ */
+export const endInStages = (socket: Duplex, bytes = ''): void => {
+  closing.add(socket);
+  socket.pause();
+  if (socket.writable) socket.end(bytes);
+  setTimeout(() => socket.destroy(), LINGER_TIME).unref();
+};
+
+/** Whether so much of the body was not read that the connection is better closed than read to its end. */
+export const isLeftUnread = ({ complete, headers }: IncomingMessage): boolean => {
+  const { 'transfer-encoding': chunked, 'content-length': length = 0 } = headers;
+  return !complete && (chunked !== undefined || Number(length) > MAX_DISCARDED);
 };

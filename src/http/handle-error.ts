@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { ApiError } from './api-error.ts';
-import { closeInStagesIfUnread } from './close-in-stages.ts';
+import { closeAfter, isLeftUnread } from './close-in-stages.ts';
 import { sendJson } from './send-json.ts';
 import { toApiError } from './to-api-error.ts';
 
@@ -11,7 +11,7 @@ export const handleError: ErrorRequestHandler = (thrown, request, response, next
   // pino-http logs `err` with its stack: of a fault, the one that caused it.
   if (error.status >= 500) response.err = (error.cause as Error) ?? error;
   if (response.headersSent) return next(thrown);
-  if (closeInStagesIfUnread(request)) response.set('Connection', 'close');
+  if (isLeftUnread(request)) closeAfter(response);
   sendJson(response.status(error.status).set(error.headers), error);
 };
 

@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { rejectOtherMethods } from './reject-other-methods.ts';
+import { answerOtherMethods } from './answer-other-methods.ts';
 import { sendJson } from './send-json.ts';
 
 type HealthRoutesOptions = {
@@ -13,13 +13,13 @@ export const createHealthRoutes = ({ assertReady }: HealthRoutesOptions) => {
   router
     .route('/livez')
     .get((_request, response) => sendJson(response, { status: 'live' }))
-    .all(rejectOtherMethods('GET', 'HEAD'));
+    .all(answerOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
   router
     .route('/readyz')
     .get(async (_request, response) => {
       await assertReady();
       sendJson(response, { status: 'ready' });
     })
-    .all(rejectOtherMethods('GET', 'HEAD'));
+    .all(answerOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
   return router;
 };

@@ -12,31 +12,38 @@ const decompressors = new Map<string, () => Transform>([
   ['br', createBrotliDecompress],
 ]);
 
+type JsonBodyReaderOptions = {
+  /** In bytes. */
+  limit: number;
+  mediaType: string;
+};
+
 /**
  * Reads the body of a request, at most `limit` bytes of it after decompression, and leaves the parsed JSON
  * (see parseExactJson) in `request.body`. Not `express.raw`, which reads a body that is too large to its end
  * before it says so.
  */
 export const createJsonBodyReader =
-  ({ limit }: { limit: number }): RequestHandler =>
+  ({ limit, mediaType }: JsonBodyReaderOptions): RequestHandler =>
   async (request, response, next) => {
-    assertJson(request.headers['content-type']);
+    assertMediaType(mediaType, request.headers['content-type']);
     request.body = parseJson(await readBytes(request, response, limit));
     next();
   };
 
-const assertJson = (header: string | undefined) => {
-  if (header === 'application/json') return;
-  const { type, charset } = mediaType(header ?? '');
-  if (type !== 'application/json') {
-    throw new ApiError('mediaTypeNotSupported', 'The Content-Type should be application/json.');
+const assertMediaType = (expected: string, header = '') => {
+  if (header === expected) return;
+  const { type, charset } = parseMediaType(header);
+  if (type !== expected) {
+    const message = `The Content-Type should be ${expected}.`;
+    throw new ApiError('mediaTypeNotSupported', message, { headers: { Accept: expected } }); // RFC 9110 §15.5.16
   }
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
-    throw new ApiError('mediaTypeNotSupported', 'The charset of application/json should be utf-8 (RFC 8259).');
+    throw new ApiError('mediaTypeNotSupported', `The charset of ${expected} should be utf-8 (RFC 8259).`);
   }
 };
 
-const mediaType = (header: string) => {
+const parseMediaType = (header: string) => {
   try {
     const { type, parameters } = parseContentType(header);
     return { type, charset: parameters.charset };

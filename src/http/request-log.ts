@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Response } from 'express';
 import type { Logger } from 'pino';
 import { pinoHttp } from 'pino-http';
+import { errorCodes } from './error-codes.ts';
 
 declare module 'express-serve-static-core' {
   interface Locals {
@@ -26,16 +27,22 @@ export const createRequestLog = ({ logger }: { logger: Logger }) =>
       return id;
     },
     customAttributeKeys: { responseTime: 'duration' },
-    customLogLevel: (_request, response) => (response.statusCode >= 500 ? 'error' : 'info'),
+    customLogLevel: (_request, response) => {
+      if (response.statusCode < 500) return 'info';
+      return isOverload(response) ? 'warn' : 'error';
+    },
     customSuccessObject: (request, response, { duration }) => requestFields(request, response, duration),
     customErrorObject: (request, response, error, { duration }) => ({
       ...requestFields(request, response, duration),
-      err: error,
+      err: isOverload(response) ? undefined : error,
     }),
     customErrorMessage: () => 'request failed',
     quietResLogger: true,
     wrapSerializers: false,
   });
+
+/** Refused at once, and no fault: a stack for each would add to the load. */
+const isOverload = (response: Response) => response.locals.errorCode === errorCodes.overloaded.code;
 
 /** pino-http makes a logger for each request, which nobody writes to here; making it costs as much as the line. */
 const withoutChildren = (logger: Logger): Logger => {
@@ -50,6 +57,7 @@ const requestFields = (request: IncomingMessage, response: Response, duration: n
   // A client that went away was sent no status.
   status: response.headersSent ? response.statusCode : undefined,
   duration,
+  traceId: response.locals.traceId,
   token: response.locals.tokenName,
   error: response.locals.errorCode,
 });

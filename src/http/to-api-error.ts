@@ -1,6 +1,13 @@
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { DatabaseNotMigratedError } from '../database/migration-state.ts';
-import { OutcomeUnknownError, OverloadedError, PlantIdTakenError } from '../plants/plant-errors.ts';
+import {
+  OutcomeUnknownError,
+  OverloadedError,
+  PlantChangedError,
+  PlantIdTakenError,
+  PlantUnknownError,
+} from '../plants/plant-errors.ts';
+import { IdentityProviderError } from '../tokens/remote-keys.ts';
 import { ApiError } from './api-error.ts';
 import type { ErrorKind } from './error-codes.ts';
 
@@ -11,13 +18,22 @@ const RETRY_AFTER = { 'Retry-After': '1' };
 export const toApiError = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;
   if (error instanceof PlantIdTakenError) return new ApiError('idTaken', error.message);
+  if (error instanceof PlantUnknownError) return new ApiError('plantUnknown', error.message);
+  if (error instanceof PlantChangedError) return new ApiError('preconditionFailed', error.message);
+  // Express cannot decode a parameter of the path.
+  if (error instanceof URIError) return new ApiError('parameterWrong', 'The path is not percent-encoded UTF-8.');
   if (error instanceof OverloadedError)
     return unavailable('overloaded', 'The store is overloaded; try again later.', error);
   if (error instanceof OutcomeUnknownError) return unavailable('databaseUnreachable', OUTCOME_UNKNOWN, error);
   if (error instanceof DatabaseNotMigratedError) return unavailable('databaseNotMigrated', NOT_MIGRATED, error);
+  if (error instanceof IdentityProviderError) return unavailable('identityProviderUnreachable', NO_KEYS, error);
   switch (classifyDatabaseError(error)) {
     case 'notMigrated':
       return unavailable('databaseNotMigrated', NOT_MIGRATED, error);
+    case 'conflict':
+      return unavailable('overloaded', 'Others changed the same plants; nothing was done. Try again later.', error);
+    case 'interrupted':
+      return unavailable('databaseUnreachable', OUTCOME_UNKNOWN, error);
     case undefined:
       return new ApiError('internal', 'The store failed; its log says why.', { cause: error });
     default:
@@ -26,9 +42,10 @@ export const toApiError = (error: unknown): ApiError => {
 };
 
 const NOT_MIGRATED = 'The database is not migrated; run: plant-store migrate';
+const NO_KEYS = 'The identity provider does not give the keys that the token is checked with; try again later.';
 const OUTCOME_UNKNOWN =
-  'The database was lost while the plant was being stored: it may be stored, or not. Try again later; ' +
-  'if it was stored, its id is taken then.';
+  'The database was lost or took too long: what the request was to change may be done, or not. Try again later; ' +
+  'a plant that was stored after all finds its id taken then.';
 
 const unavailable = (kind: ErrorKind, message: string, cause: unknown) =>
   new ApiError(kind, message, { headers: RETRY_AFTER, cause });

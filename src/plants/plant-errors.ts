@@ -7,12 +7,30 @@ export class PlantIdTakenError extends Error {
   }
 }
 
-/** More plants wait to be stored than the store takes on. This one was not stored. */
+/** More requests wait for the database than the store takes on. This one was not sent to it. */
 export class OverloadedError extends Error {
   override name = 'OverloadedError';
 }
 
-/** The database was lost, or did not answer in time, while it stored the plant: it may be stored, or not. */
+/** The database was lost, or did not answer in time, while it worked on the request, which may have taken effect, or not. */
 export class OutcomeUnknownError extends Error {
   override name = 'OutcomeUnknownError';
+}
+
+/** No plant with this id is stored. */
+export class PlantUnknownError extends Error {
+  override name = 'PlantUnknownError';
+
+  constructor(id: bigint) {
+    super(`There is no plant with the id ${id}.`);
+  }
+}
+
+/** The plant is not as the client believes it to be: someone else was first. Nothing was changed. */
+export class PlantChangedError extends Error {
+  override name = 'PlantChangedError';
+
+  constructor(id: bigint) {
+    super(`The plant with the id ${id} is not as the request's preconditions demand.`);
+  }
 }

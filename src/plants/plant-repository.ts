@@ -1,5 +1,29 @@
 import type { Database } from '../database/database.ts';
-import type { NewPlant } from './plant.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
+
+/** Which plants: those after `after` in the order of ids, `limit` at most, with this tag and this text in their name. */
+export type PlantFilter = {
+  limit: number;
+  after?: bigint | undefined;
+  tag?: string | undefined;
+  nameContains?: string | undefined;
+};
+
+/** Plants in the order of their ids. */
+export type PlantPage = {
+  /** A JSON array of StoredPlants. */
+  json: string;
+  /** Null where there are none. */
+  lastId: bigint | null;
+  /** Whether there are more behind them. */
+  hasNext: boolean;
+};
+
+/** Of names and tags on a page: one of very long names is cut short, as neither PostgreSQL nor Node.js can hold all of it. */
+const MAX_PAGE_BYTES = 8_388_608;
+
+type Row = { id: bigint; name: string; tag: string | null };
 
 export const createPlantRepository = ({ database }: { database: Database }) => ({
   /**
@@ -22,8 +46,69 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
       SELECT CASE WHEN count(*) < ${plants.length} THEN coalesce(array_agg(id), '{}') END AS free FROM stored`;
     return new Set(row.free ?? ids);
   },
+
+  /** @returns those that are there, by their ids */
+  findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant>> => {
+    const rows = await database.$queryRaw<Row[]>`
+      SELECT id, name, tag FROM plants WHERE id = ANY(${`{${ids}}`}::bigint[])`;
+    return new Map(rows.map((row) => [row.id, toStoredPlant(row)]));
+  },
+
+  /** PostgreSQL writes the JSON, as Prisma takes longer for a hundred rows than PostgreSQL does for all of it. */
+  list: async ({ limit, after, tag, nameContains }: PlantFilter): Promise<PlantPage> => {
+    const conditions = [
+      ...(after === undefined ? [] : [Prisma.sql`id > ${after}`]),
+      ...(tag === undefined ? [] : [Prisma.sql`md5(tag) = md5(${tag}) AND tag = ${tag}`]),
+      ...(nameContains === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(nameContains)}`]),
+    ];
+    const where = conditions.length > 0 ? Prisma.sql`WHERE ${Prisma.join(conditions, ' AND ')}` : Prisma.empty;
+    const [page] = await database.$queryRaw<[PlantPage]>`
+      WITH found AS (SELECT id, name, tag FROM plants ${where} ORDER BY id LIMIT ${limit + 1}),
+        measured AS (
+          SELECT *, sum(octet_length(name) + coalesce(octet_length(tag), 0)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS bytes
+          FROM found
+        ),
+        page AS (
+          SELECT id, name, tag FROM measured
+          WHERE bytes <= ${MAX_PAGE_BYTES} OR id = (SELECT min(id) FROM found)
+          ORDER BY id LIMIT ${limit}
+        )
+      SELECT
+        '[' || coalesce(string_agg(json_strip_nulls(row_to_json(page))::text, ',' ORDER BY id), '') || ']' AS json,
+        max(id) AS "lastId",
+        count(*) < (SELECT count(*) FROM found) AS "hasNext"
+      FROM page`;
+    return page;
+  },
+
+  /**
+   * Changes a plant, if it is stored and (where told) is as expected.
+   * @returns the plant as it is now; undefined where there was none to change
+   */
+  update: async (id: bigint, change: PlantChange, expected?: StoredPlant): Promise<StoredPlant | undefined> => {
+    const [row] = await database.plant.updateManyAndReturn({
+      where: { id, ...(expected && contentOf(expected)) },
+      data: change,
+    });
+    return row && toStoredPlant(row);
+  },
+
+  /** @returns whether there was one to delete */
+  delete: async (id: bigint, expected?: StoredPlant): Promise<boolean> => {
+    const { count } = await database.plant.deleteMany({ where: { id, ...(expected && contentOf(expected)) } });
+    return count > 0;
+  },
 });
+
+export type PlantRepository = ReturnType<typeof createPlantRepository>;
+
+const toStoredPlant = ({ id, name, tag }: Row): StoredPlant => ({ id, name, tag: tag ?? undefined });
+
+const contentOf = ({ name, tag }: StoredPlant) => ({ name, tag: tag ?? null });
 
 /** PostgreSQL's notation of an array (its manual, §8.15.6). */
 const textArray = (texts: (string | undefined)[]): string =>
   `{${texts.map((text) => (text === undefined ? 'NULL' : `"${text.replace(/[\\"]/g, '\\$&')}"`))}}`;
+
+/** A pattern of LIKE that any text with this one in it matches. */
+const likePattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;

@@ -1,27 +1,84 @@
-import { type RequestHandler, Router } from 'express';
-import { rejectOtherMethods } from '../http/reject-other-methods.ts';
-import { sendJson } from '../http/send-json.ts';
-import { type NewPlant, type Plant, parseNewPlant } from './plant.ts';
-
-/** Stores a plant, unless `isAbandoned` says before it leaves that nobody waits for the outcome any more. */
-export type PlantCreator = { create(plant: NewPlant, isAbandoned: () => boolean): Promise<void> };
+import { type Request, type RequestHandler, type Response, Router } from 'express';
+import { answerOtherMethods } from '../http/answer-other-methods.ts';
+import { parseParameters } from '../http/parameters.ts';
+import { parsePreconditions } from '../http/preconditions.ts';
+import { sendJson, sendJsonText } from '../http/send-json.ts';
+import { type Plant, parseNewPlant, parsePlant, parsePlantPatch, type StoredPlant } from './plant.ts';
+import { cursorAfter, plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
+import { entityTag, representPlant } from './plant-representation.ts';
+import type { PlantCondition, PlantStore } from './plant-store.ts';
 
 type PlantRoutesOptions = {
-  plants: PlantCreator;
+  plants: PlantStore;
+  requireReadScope: RequestHandler;
   requireWriteScope: RequestHandler;
-  readJsonBody: RequestHandler;
+  readJson: RequestHandler;
+  readMergePatch: RequestHandler;
 };
 
-/** `POST /plants` (specification §4). The token is checked before the body is read. */
-export const createPlantRoutes = ({ plants, requireWriteScope, readJsonBody }: PlantRoutesOptions) => {
+/** The operations on plants (specification §4). The token is checked before the body is read. */
+export const createPlantRoutes = (options: PlantRoutesOptions) => {
+  const { plants, requireReadScope, requireWriteScope, readJson, readMergePatch } = options;
   const router = Router({ strict: true, caseSensitive: true });
+
   router
     .route('/plants')
-    .post(requireWriteScope, readJsonBody, async (request, response) => {
+    .get(requireReadScope, async (request, response) => {
+      const { limit, cursor, tag, q } = parseParameters(plantQuerySchema, request.query);
+      const { json, lastId, hasNext } = await plants.list({ limit, after: cursor, tag, nameContains: q });
+      if (hasNext && lastId !== null) response.set('Link', linkToNext(request, cursorAfter(lastId)));
+      sendJsonText(response, json);
+    })
+    .post(requireWriteScope, readJson, async (request, response) => {
       const { id, ...plant } = parseNewPlant(request.body);
       await plants.create({ id, ...plant }, () => response.destroyed);
       sendJson(response, plant satisfies Plant);
     })
-    .all(rejectOtherMethods('POST'));
+    .all(answerOtherMethods({ Allow: 'GET, HEAD, POST, OPTIONS' }));
+
+  router
+    .route('/plants/:id')
+    .get(requireReadScope, async (request, response) => {
+      const { id } = parseParameters(plantPathSchema, request.params);
+      const json = representPlant(await plants.find(id, () => response.destroyed));
+      response.setHeader('ETag', entityTag(json));
+      response.setHeader('Cache-Control', 'private, no-cache');
+      if (request.fresh) response.status(304).end();
+      else sendJsonText(response, json);
+    })
+    .put(requireWriteScope, readJson, async (request, response) => {
+      const { id } = parseParameters(plantPathSchema, request.params);
+      const { name, tag = null } = parsePlant(request.body);
+      sendPlant(response, await plants.update(id, { name, tag }, conditionOf(request)));
+    })
+    .patch(requireWriteScope, readMergePatch, async (request, response) => {
+      const { id } = parseParameters(plantPathSchema, request.params);
+      sendPlant(response, await plants.update(id, parsePlantPatch(request.body), conditionOf(request)));
+    })
+    .delete(requireWriteScope, async (request, response) => {
+      const { id } = parseParameters(plantPathSchema, request.params);
+      await plants.delete(id, conditionOf(request));
+      response.status(204).end();
+    })
+    .all(
+      answerOtherMethods({
+        Allow: 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
+        'Accept-Patch': 'application/merge-patch+json',
+      }),
+    );
   return router;
+};
+
+const sendPlant = (response: Response, { name, tag }: StoredPlant) => sendJson(response, { name, tag } satisfies Plant);
+
+const conditionOf = (request: Request): PlantCondition | undefined => {
+  const holds = parsePreconditions(request);
+  return holds && ((plant) => holds(entityTag(representPlant(plant))));
+};
+
+/** RFC 8288: the same list, from where this page ends. */
+const linkToNext = ({ baseUrl, path, url }: Request, cursor: string): string => {
+  const parameters = new URL(url, 'http://localhost').searchParams;
+  parameters.set('cursor', cursor);
+  return `<${baseUrl}${path}?${parameters}>; rel="next"`;
 };

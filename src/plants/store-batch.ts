@@ -52,5 +52,5 @@ const insertWithRetry = async (rows: NewPlant[], insert: InsertPlants): Promise<
 /** Not tried again: a plant that was stored after all would find its own id taken. */
 const outcomeOf = (error: unknown): Error =>
   classifyDatabaseError(error) === 'interrupted'
-    ? new OutcomeUnknownError('The database was lost while the plant was being stored.', { cause: error })
+    ? new OutcomeUnknownError('The database was lost while it stored the plant.', { cause: error })
     : (error as Error);

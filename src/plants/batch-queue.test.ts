@@ -1,0 +1,201 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
+import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
+
+const limits: BatchLimits = {
+  batches: 1,
+  batchItems: 100,
+  batchBytes: 1_000_000,
+  queueItems: 1000,
+  queueBytes: 1_000_000,
+  deadline: 10_000,
+};
+
+/** As many turns of the event loop as anything here takes. */
+const turn = async () => {
+  for (let turns = 0; turns < 5; turns++) await setImmediate();
+};
+
+/** Ends what the test left under way, with its timers. */
+let endAll: () => Promise<void>;
+afterEach(() => endAll());
+
+type Item = { id: number; text: string };
+type Outcome = string | Error;
+
+/** A queue whose batches end when the test says so. */
+const start = (overrides: Partial<BatchLimits> = {}, observe?: (queue: ObservedQueue) => QueueObserver) => {
+  const batches: { ids: number[]; end: (outcomes?: Outcome[]) => void }[] = [];
+  const run = (items: Item[]) =>
+    new Promise<Outcome[]>((resolve) => {
+      const end = (outcomes: Outcome[] = items.map(() => 'done')) => resolve(outcomes);
+      batches.push({ ids: items.map(({ id }) => id), end });
+    });
+  const { add } = createBatchQueue<Item, string>({
+    run,
+    bytesOf: ({ text }) => 2 * text.length,
+    lateError: () => new RangeError(),
+    observe,
+    limits: { ...limits, ...overrides },
+  });
+  const sent = () => batches.map(({ ids }) => ids);
+  endAll = async () => {
+    await turn();
+    for (let index = 0; index < batches.length; index++) {
+      batches[index]?.end();
+      await turn();
+    }
+  };
+  return {
+    sent,
+    add: (id: number, text = '', isAbandoned?: () => boolean) =>
+      add({ id, text }, isAbandoned).catch((error: Error) => error.name),
+    end: async (index: number, outcomes?: Outcome[]) => {
+      batches[index]?.end(outcomes);
+      await turn();
+    },
+  };
+};
+
+describe('createBatchQueue', () => {
+  test('sends a lone item at once, and those that arrive meanwhile together', async () => {
+    const { add, sent, end } = start();
+    const results = [add(1)];
+    await turn();
+    expect(sent()).toEqual([[1]]);
+    results.push(add(2), add(3));
+    await turn();
+    results.push(add(4));
+    expect(sent()).toEqual([[1]]);
+    await end(0);
+    expect(sent()).toEqual([[1], [2, 3, 4]]);
+    await end(1);
+    expect(await Promise.all(results)).toEqual(['done', 'done', 'done', 'done']);
+  });
+
+  test('gives each item its own outcome', async () => {
+    const { add, end } = start();
+    const results = [add(1), add(2), add(3)];
+    await turn();
+    await end(0, ['done', new RangeError(), 'done']);
+    expect(await Promise.all(results)).toEqual(['done', 'RangeError', 'done']);
+  });
+
+  test('has as many batches under way as it may, of no more items and bytes than they may have', async () => {
+    const { add, sent, end } = start({ batches: 2, batchItems: 2, batchBytes: 3000 });
+    for (const id of [1, 2, 3, 4, 5]) add(id);
+    add(6, 'x'.repeat(2000));
+    add(7);
+    await turn();
+    expect(sent()).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    await end(1);
+    expect(sent()[2]).toEqual([5]);
+    await end(0);
+    expect(sent()[3]).toEqual([6]);
+    await end(2);
+    expect(sent()[4]).toEqual([7]);
+  });
+
+  test('refuses at once what is too much to wait, and takes on again when there is room', async () => {
+    const { add, end } = start({ queueItems: 2 });
+    add(1);
+    await turn();
+    add(2);
+    add(3);
+    expect(await add(4)).toBe('OverloadedError');
+    await end(0);
+    const later = add(5);
+    await end(1);
+    await end(2);
+    expect(await later).toBe('done');
+  });
+
+  test('counts the bytes that wait', async () => {
+    const { add } = start({ queueBytes: 10_000 });
+    add(1, 'x'.repeat(4000));
+    expect(await add(2, 'x'.repeat(4000))).toBe('OverloadedError');
+  });
+
+  test('drops an item whose client went away before it left, and keeps one that has left', async () => {
+    const { add, sent, end } = start();
+    let gone = false;
+    const left = add(1, '', () => gone);
+    await turn();
+    const waiting = add(2, '', () => gone);
+    const patient = add(3);
+    gone = true;
+    await end(0);
+    await end(1);
+    expect(sent()).toEqual([[1], [3]]);
+    expect(await Promise.all([left, waiting, patient])).toEqual(['done', 'OverloadedError', 'done']);
+  });
+
+  test('lets nothing wait longer than the deadline, sent or not, and does not send what gave up', async () => {
+    const { add, sent, end } = start({ deadline: 30 });
+    const results = [add(1)];
+    await turn();
+    results.push(add(2));
+    expect(await Promise.all(results)).toEqual(['RangeError', 'OverloadedError']);
+    const later = add(3);
+    await end(0);
+    await end(1);
+    expect(await later).toBe('done');
+    expect(sent()).toEqual([[1], [3]]);
+  });
+
+  test('tells what waits at once that the database is away, and asks again for what comes later', async () => {
+    const { add, sent, end } = start();
+    const results = [add(1)];
+    await turn();
+    results.push(add(2), add(3));
+    await end(0, [Object.assign(new Error(), { code: 'ECONNREFUSED', name: 'Refused' })]);
+    expect(await Promise.all(results)).toEqual(['Refused', 'Refused', 'Refused']);
+    const later = add(4);
+    await end(0);
+    await turn();
+    await end(1);
+    expect(await later).toBe('done');
+    expect(sent()).toEqual([[1], [4]]);
+  });
+
+  test('tells its observer what enters, leaves and is dropped, each once, with the notes that it made', async () => {
+    const seen: unknown[] = [];
+    let waiting = () => 0;
+    let notes = 0;
+    const { add, end } = start({ deadline: 30 }, ({ length, limit }) => {
+      seen.push(['limit', limit]);
+      waiting = length;
+      return {
+        enter: () => ++notes,
+        drop: (note) => seen.push(['dropped', note]),
+        around: (batch, run) => {
+          seen.push(['left', batch]);
+          return run();
+        },
+      };
+    });
+    const results = [add(1)];
+    await turn();
+    results.push(
+      add(2),
+      add(3, '', () => true),
+    );
+    expect(waiting()).toBe(2);
+    // The first was sent, and its outcome is late; the second waits too long, and the third's client is gone.
+    expect(await Promise.all(results)).toEqual(['RangeError', 'OverloadedError', 'OverloadedError']);
+    add(4);
+    await end(0);
+    expect(waiting()).toBe(0);
+    expect(seen).toEqual([
+      ['limit', 1000],
+      ['left', [1]],
+      ['dropped', 2],
+      ['dropped', 3],
+      ['left', [4]],
+    ]);
+  });
+});

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { storableText } from './plant.ts';
+
+/** Of plants on a page. */
+export const MAX_LIMIT = 1000;
+export const DEFAULT_LIMIT = 100;
+
+const ID_WRONG = 'should be an integer, from -9223372036854775808 to 9223372036854775807, in decimal digits';
+const LIMIT_WRONG = `should be an integer from 1 to ${MAX_LIMIT}`;
+const CURSOR_WRONG = 'should be one that a Link to the next page had';
+
+const int64Text = (error: string) =>
+  z
+    .string({ error })
+    .regex(/^-?(0|[1-9]\d{0,18})$/, { error, abort: true })
+    .transform(BigInt)
+    .pipe(z.int64({ error }));
+
+/** The path of `/plants/{id}`. */
+export const plantPathSchema = z.object({ id: int64Text(ID_WRONG) });
+
+/** Where a page ends: the id of its last plant, in a form that nobody is tempted to make up. */
+export const cursorAfter = (id: bigint): string => Buffer.from(String(id)).toString('base64url');
+
+const cursor = z
+  .string({ error: CURSOR_WRONG })
+  .transform((text) => Buffer.from(text, 'base64url').toString())
+  .pipe(int64Text(CURSOR_WRONG));
+
+/** The query of `GET /plants`. */
+export const plantQuerySchema = z.object({
+  limit: z
+    .string({ error: LIMIT_WRONG })
+    .regex(/^[1-9]\d{0,3}$/, { error: LIMIT_WRONG, abort: true })
+    .transform(Number)
+    .refine((limit) => limit <= MAX_LIMIT, LIMIT_WRONG)
+    .default(DEFAULT_LIMIT),
+  cursor: cursor.optional(),
+  tag: storableText.optional(),
+  q: storableText.optional(),
+});

@@ -1,0 +1,39 @@
+import type { Config } from './config.ts';
+import { CONNECT_TIMEOUT } from './database/database.ts';
+import type { BatchLimits } from './plants/batch-queue.ts';
+
+/** What a request may take of the time and memory of a store. Times are in milliseconds. */
+export type RequestLimits = {
+  /** To look up its token, where that is not known, or whether the database is ready. */
+  lookUpTimeout: number;
+  connectTimeout: number;
+  statementTimeout: number;
+  writes: BatchLimits;
+  reads: BatchLimits;
+  statements: BatchLimits;
+};
+
+/** Shares REQUEST_TIMEOUT out, so that a request stays within it: a fifth for its token, the rest for its plant. */
+export const limitRequests = ({ requestTimeout, queueLimit, databaseConnections }: Config): RequestLimits => {
+  const lookUpTimeout = requestTimeout / 5;
+  const writes: BatchLimits = {
+    // docs/performance.md has the measurements behind these two.
+    batches: 2,
+    batchItems: 500,
+    batchBytes: 4_194_304,
+    queueItems: queueLimit,
+    queueBytes: 67_108_864,
+    deadline: (requestTimeout * 4) / 5,
+  };
+  return {
+    lookUpTimeout,
+    connectTimeout: Math.min(CONNECT_TIMEOUT, lookUpTimeout),
+    // Less than a batch may wait, so that a lost connection makes room for the next while that can still be answered.
+    statementTimeout: (requestTimeout * 3) / 5,
+    writes,
+    // Nobody knows beforehand how long what is read is: 64 plants are 64 MiB at most, with the usual BODY_LIMIT.
+    reads: { ...writes, batchItems: 64 },
+    // Each its own. However slow they are, they leave connections to the batches of both kinds and to the look-up of tokens.
+    statements: { ...writes, batches: Math.max(1, databaseConnections - 5), batchItems: 1 },
+  };
+};
