@@ -1,0 +1,182 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { AxeResults } from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { openApiPage, shownAnswer } from '../support/api-page.ts';
+import { browserPath, launchBrowser, takeScreenshot } from '../support/browser.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+
+// Pages of a megabyte and a half, on machines that are slow at times.
+jest.setTimeout(240_000);
+
+const LARGEST = '9223372036854775807';
+const SMALLEST = '-9223372036854775808';
+const PHONE = { viewport: { width: 375, height: 740 }, hasTouch: true, isMobile: true };
+
+if (browserPath) describe('the API page in a browser', describeApiPage);
+else {
+  test('the API page is not tested, as there is no Chromium', () => {
+    process.stderr.write('\nThe API page is NOT tested in a browser: there is no Chromium here.\n');
+  });
+}
+
+function describeApiPage() {
+  let browser: Browser;
+  let service: TestService;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+  beforeEach(async () => {
+    service = await startTestService();
+  });
+  afterEach(() => service.stop());
+
+  const open = (options: Parameters<typeof openApiPage>[2] = {}) => openApiPage(browser, service, options);
+
+  test('loads without a complaint, and from the store alone', async () => {
+    const { page, complaints, elsewhere } = await open();
+    expect(await page.title()).toBe('Plant Store API');
+    expect(await page.locator('.opblock').count()).toBeGreaterThan(8);
+    expect([complaints, elsewhere]).toEqual([[], []]);
+    await page.close();
+  });
+
+  test('is where the address of the store leads', async () => {
+    const page = await browser.newPage();
+    await page.goto(service.baseUrl);
+    expect(page.url()).toBe(`${service.baseUrl}/docs`);
+    await page.close();
+  });
+
+  test.each([LARGEST, SMALLEST])('takes a token, stores a plant and shows it with the id %s', async (id) => {
+    const { page, complaints, authorize, tryOut } = await open();
+    await authorize();
+    const created = await tryOut('createPlant', { body: `{"id": ${id}, "name": "Ginkgo", "tag": "Ginkgo biloba"}` });
+    expect(await shownAnswer(created)).toEqual({
+      status: '200',
+      body: '{\n  "name": "Ginkgo",\n  "tag": "Ginkgo biloba"\n}',
+    });
+    expect(await service.stored(id)).toEqual({ id, name: 'Ginkgo', tag: 'Ginkgo biloba' });
+    const found = await tryOut('getPlant', { id });
+    expect(await shownAnswer(found)).toEqual({
+      status: '200',
+      body: `{\n  "id": ${id},\n  "name": "Ginkgo",\n  "tag": "Ginkgo biloba"\n}`,
+    });
+    expect(complaints).toEqual([]);
+    if (id === LARGEST) {
+      await created.locator('.opblock-summary-control').click();
+      await takeScreenshot(page, 'api-page', 1450);
+    }
+    await page.close();
+  });
+
+  test('lists, replaces, changes and deletes plants', async () => {
+    await service.post(`{"id": ${LARGEST}, "name": "Ginkgo"}`);
+    const { page, authorize, tryOut } = await open();
+    await authorize();
+    const answer = async (...words: Parameters<typeof tryOut>) => shownAnswer(await tryOut(...words));
+    expect((await answer('listPlants', {})).body).toContain(`"id": ${LARGEST},`);
+    expect((await answer('replacePlant', { id: LARGEST, body: '{"name": "Fir", "tag": "Abies"}' })).status).toBe('200');
+    expect((await answer('patchPlant', { id: LARGEST, body: '{"tag": null}' })).body).toBe('{\n  "name": "Fir"\n}');
+    expect((await answer('deletePlant', { id: LARGEST })).status).toBe('204');
+    expect(await service.stored(LARGEST)).toBeUndefined();
+    await page.close();
+  });
+
+  test('shows an error without a token', async () => {
+    const { page, tryOut } = await open();
+    const { status, body } = await shownAnswer(await tryOut('getPlant', { id: '1' }));
+    expect([status, body]).toEqual(['401', expect.stringContaining('"error": 1100')]);
+    await page.close();
+  });
+
+  test('works at a base path, with health checks at the root', async () => {
+    await service.stop();
+    service = await startTestService({ BASE_PATH: '/api/v1' });
+    const { page, complaints, elsewhere, authorize, tryOut } = await open({ basePath: '/api/v1' });
+    await authorize();
+    expect((await shownAnswer(await tryOut('listPlants', {}))).body).toBe('[]');
+    expect((await shownAnswer(await tryOut('isReady', {}))).body).toContain('"ready"');
+    expect([complaints, elsewhere]).toEqual([[], []]);
+    await page.close();
+  });
+
+  test('can be used without a mouse', async () => {
+    const { page } = await open();
+    const { keyboard } = page;
+    /** Presses the tabulator until the control of a name has the focus. */
+    const tabTo = async (name: string) => {
+      for (let presses = 0; presses < 200; presses++) {
+        await keyboard.press('Tab');
+        const focused = await page.evaluate('document.activeElement.ariaLabel ?? document.activeElement.innerText');
+        if (String(focused).replace(/\s+/g, ' ').trim() === name) return;
+      }
+      throw new Error(`the tabulator does not lead to ${name}`);
+    };
+    await tabTo('Authorize');
+    await keyboard.press('Enter');
+    await page.locator('.dialog-ux').getByRole('textbox').waitFor();
+    await keyboard.type(service.token);
+    await keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Logout' }).waitFor();
+    await tabTo('Close');
+    await keyboard.press('Enter');
+    await tabTo('POST /plants Create a plant');
+    await keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'Request body' }).waitFor();
+    await tabTo('Request body');
+    await keyboard.press('ControlOrMeta+A');
+    await keyboard.type(`{"id": ${LARGEST}, "name": "Ginkgo"}`);
+    await tabTo('Execute');
+    await keyboard.press('Enter');
+    await page.locator('.live-responses-table').waitFor();
+    expect((await service.stored(LARGEST))?.name).toBe('Ginkgo');
+    await page.close();
+  });
+
+  test('fits a phone, whatever is open', async () => {
+    const { page, authorize, tryOut } = await open(PHONE);
+    const width = () => page.evaluate('document.documentElement.scrollWidth');
+    expect(await width()).toBe(375);
+    await authorize();
+    const block = await tryOut('createPlant', { body: `{"id": ${LARGEST}, "name": "${'Ginkgo'.repeat(40)}"}` });
+    await tryOut('getPlant', { id: LARGEST });
+    expect(await width()).toBe(375);
+    const { x = -1, width: buttonWidth = 0 } =
+      (await block.getByRole('button', { name: 'Execute' }).boundingBox()) ?? {};
+    expect(x >= 0 && x + buttonWidth <= 375).toBe(true);
+    await page.close();
+  });
+
+  test.each<[string, BrowserContextOptions]>([
+    ['in light colours', { colorScheme: 'light' }],
+    ['in dark colours', { colorScheme: 'dark' }],
+    ['on a phone', PHONE],
+  ])('has nothing serious to say to axe %s', async (_title, options) => {
+    const { page, authorize, tryOut } = await open(options);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Close' }).last().click();
+    await authorize();
+    await tryOut('createPlant', { body: `{"id": ${LARGEST}, "name": "Ginkgo"}` });
+    await tryOut('listPlants', {});
+    await page.getByRole('button', { name: 'Schemas' }).click();
+    await page.getByRole('button', { name: 'Expand all' }).first().click();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.close();
+  });
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe calls serious or critical. */
+const findBarriers = async (page: Page) => {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ target, html }) => `${id}: ${target} ${html.slice(0, 200)}`));
+};

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createPlantClient, type PlantClient } from '../client/plant-client.ts';
+import { startTestService, type TestService } from './support/test-service.ts';
+
+test('openapi-types.ts is made from openapi.json as it is (make it anew with: npm run client)', () => {
+  const [head = '', ...lines] = readFileSync('client/openapi-types.ts', 'utf8').split('\n');
+  const hash = createHash('sha256').update(readFileSync('openapi.json')).update(lines.join('\n')).digest('hex');
+  expect(head).toContain(`SHA-256 of both: ${hash}`);
+});
+
+test('the client is built on the version of openapi-fetch that it is tested with', () => {
+  const versionIn = (path: string, kind: string) => JSON.parse(readFileSync(path, 'utf8'))[kind]['openapi-fetch'];
+  expect(versionIn('client/package.json', 'dependencies')).toBe(versionIn('package.json', 'devDependencies'));
+});
+
+describe.each([9_223_372_036_854_775_807n, 9_007_199_254_740_993n, -9_223_372_036_854_775_808n])(
+  'the plant %s',
+  (id) => {
+    let service: TestService;
+    let plants: PlantClient;
+    beforeEach(async () => {
+      service = await startTestService({ BASE_PATH: '/api/v1' });
+      plants = createPlantClient({ baseUrl: `${service.baseUrl}/api/v1`, token: service.token });
+    });
+    afterEach(() => service.stop());
+
+    test('is created, read, listed, replaced, changed and deleted, its id a bigint', async () => {
+      const path = { id };
+      const created = await plants.POST('/plants', { body: { id, name: 'Ginkgo', tag: 'tree' } });
+      expect(created.data).toEqual({ name: 'Ginkgo', tag: 'tree' });
+      expect((await service.stored(id))?.id).toBe(String(id));
+
+      const { data: read, response } = await plants.GET('/plants/{id}', { params: { path } });
+      expect(read satisfies { id: bigint } | undefined).toEqual({ id, name: 'Ginkgo', tag: 'tree' });
+      const { data: page } = await plants.GET('/plants', { params: { query: { limit: 1, tag: 'tree' } } });
+      expect(page).toEqual([{ id, name: 'Ginkgo', tag: 'tree' }]);
+
+      const etag = response.headers.get('ETag') ?? '';
+      const replace = () =>
+        plants.PUT('/plants/{id}', {
+          params: { path, header: { 'If-Match': etag } },
+          body: { name: 'Fir', tag: 'Abies' },
+        });
+      expect((await replace()).data).toEqual({ name: 'Fir', tag: 'Abies' });
+      expect((await replace()).error?.error).toBe(1204);
+
+      const patched = await plants.PATCH('/plants/{id}', { params: { path }, body: { tag: null } });
+      expect(patched.data).toEqual({ name: 'Fir' });
+      const deleted = await plants.DELETE('/plants/{id}', { params: { path } });
+      expect([deleted.response.status, deleted.error]).toEqual([204, undefined]);
+      expect(await service.stored(id)).toBeUndefined();
+    });
+
+    test('is an error where it is taken, or not there', async () => {
+      const body = { id, name: 'Ginkgo' };
+      await plants.POST('/plants', { body });
+      expect((await plants.POST('/plants', { body })).error).toEqual({
+        error: 1004,
+        message: `The id ${id} is taken.`,
+      });
+      const { error, data } = await plants.GET('/plants/{id}', { params: { path: { id: 0n } } });
+      expect([data, error?.error]).toEqual([undefined, 1201]);
+    });
+  },
+);

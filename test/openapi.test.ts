@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runCommand } from './support/store-process.ts';
+import { startTestService, type TestService } from './support/test-service.ts';
+
+const file = JSON.parse(readFileSync('openapi.json', 'utf8'));
+
+describe('GET /openapi.json', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService({ BASE_PATH: '/api/v1' });
+  });
+  afterAll(() => service.stop());
+
+  test('is the description of this store, without a token', async () => {
+    const response = await service.agent.get('/api/v1/openapi.json');
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(response.body).toEqual({ ...file, servers: [{ ...file.servers[0], url: '/api/v1' }] });
+  });
+
+  test('is sent again only when it has changed', async () => {
+    const { headers } = await service.agent.get('/api/v1/openapi.json');
+    const again = await service.agent.get('/api/v1/openapi.json').set('If-None-Match', String(headers.etag));
+    expect([again.status, again.text]).toEqual([304, '']);
+    expect((await service.agent.get('/api/v1/openapi.json').set('If-None-Match', '"other"')).status).toBe(200);
+  });
+});
+
+test('plant-store openapi prints it', async () => {
+  const { code, stdout } = await runCommand(['openapi']);
+  expect([code, JSON.parse(stdout)]).toEqual([0, file]);
+});

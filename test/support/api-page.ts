@@ -1,0 +1,43 @@
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { openPage } from './browser.ts';
+import type { TestService } from './test-service.ts';
+
+/** The API page of a store, with what a person does there. */
+export const openApiPage = async (
+  browser: Browser,
+  service: TestService,
+  { basePath = '', ...options }: BrowserContextOptions & { basePath?: string } = {},
+) => {
+  const opened = await openPage(browser, `${service.baseUrl}${basePath}/docs`, options);
+  const { page } = opened;
+  await operation(page, 'isReady').waitFor();
+  return {
+    ...opened,
+    /** Opens the token dialog, pastes a token and closes it. */
+    authorize: async () => {
+      await page.getByRole('button', { name: 'Authorize' }).click();
+      const dialog = page.locator('.dialog-ux');
+      await dialog.getByRole('textbox').fill(service.token);
+      await dialog.getByRole('button', { name: 'Authorize' }).click();
+      await dialog.getByRole('button', { name: 'Close' }).last().click();
+    },
+    /** Opens an operation, fills it in and sends it. @returns its part of the page, with the answer in it */
+    tryOut: async (operationId: string, { id, body }: { id?: string; body?: string }) => {
+      const block = operation(page, operationId);
+      await block.locator('.opblock-summary-control').click();
+      if (id !== undefined) await block.getByPlaceholder('id', { exact: true }).fill(id);
+      if (body !== undefined) await block.getByRole('textbox', { name: 'Request body' }).fill(body);
+      await block.getByRole('button', { name: 'Execute' }).click();
+      await block.locator('.live-responses-table').waitFor();
+      return block;
+    },
+  };
+};
+
+const operation = (page: Page, operationId: string): Locator => page.locator(`.opblock[id$="-${operationId}"]`);
+
+/** What the page shows of an answer. */
+export const shownAnswer = async (block: Locator) => ({
+  status: (await block.locator('.live-responses-table .response-col_status').last().innerText()).trim(),
+  body: await block.locator('.live-responses-table .response-col_description pre').first().innerText(),
+});
