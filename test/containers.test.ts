@@ -9,7 +9,15 @@ import { createStack, docker, findObstacle, waitUntil } from './support/containe
 jest.setTimeout(900_000);
 
 test('docker-compose.yml passes on every setting but those that it decides', () => {
-  const decided = ['NODE_ENV', 'HOST', 'DATABASE_URL', 'DATA_DIR', 'SHUTDOWN_TIMEOUT'];
+  const decided = [
+    'NODE_ENV',
+    'HOST',
+    'DATABASE_URL',
+    'DATA_DIR',
+    'METRICS_HOST',
+    'SHUTDOWN_DELAY',
+    'SHUTDOWN_TIMEOUT',
+  ];
   const file = readFileSync('docker-compose.yml', 'utf8');
   const passedOn = variableNames.filter((name) => file.includes(` ${name}: \${${name}:-`));
   expect([...decided, ...passedOn].sort()).toEqual([...variableNames].sort());
@@ -51,6 +59,19 @@ function describeContainers() {
       expect(await inImage('find src -name "*.test.*"')).toBe('');
       const size = Number(await docker('image', 'inspect', '--format', '{{.Size}}', stack.image));
       process.stderr.write(`\nThe image takes ${Math.round(size / 1e6)} MB.\n`);
+    });
+
+    test('lists its packages in sbom.cdx.json, with versions and hashes', async () => {
+      const { name, version, dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+      const { bomFormat, metadata, components } = JSON.parse(await inImage('cat /app/sbom.cdx.json'));
+      expect([bomFormat, metadata.component.purl]).toEqual(['CycloneDX', `pkg:npm/${name}@${version}`]);
+      const listed = new Map<string, object>(
+        components.map((component: { name: string }) => [component.name, component]),
+      );
+      expect(listed.get('express')).toMatchObject({ version: dependencies.express, hashes: [{ alg: 'SHA-512' }] });
+      const installed = (await inImage('cd /app/node_modules && ls -d [!@]* @*/*')).split('\n');
+      expect(installed.filter((name) => !listed.has(name))).toEqual([]);
+      expect(listed.has('jest')).toBe(false);
     });
 
     test('has the labels of OCI, with the version of the package', async () => {
@@ -107,6 +128,12 @@ function describeContainers() {
       expect((await promisify(execFile)('sh', ['-c', line])).stdout).toBe('{"name":"Fir","tag":"Abies"}');
     });
 
+    test('serves the API page, with all that it is made of', async () => {
+      for (const path of ['docs', 'docs/api-page.js', 'docs/swagger-ui-bundle.js', 'openapi.json']) {
+        expect([path, (await fetch(`${stack.url}/${path}`)).status]).toEqual([path, 200]);
+      }
+    });
+
     test('after a down, still has the plants and its token', async () => {
       const token = /plant_[\w-]{43}/.exec(firstOutput)?.[0];
       const response = await fetch(`${stack.url}/plants`, {
@@ -125,10 +152,18 @@ function describeContainers() {
       expect(await stack.logs('token')).not.toContain('plant_');
     });
 
-    test('runs the store without capabilities, on a file system that it cannot write', async () => {
+    test('runs the store without capabilities, on a file system that it cannot write, as a role that owns nothing', async () => {
       const capabilities = await stack.execute('store', 'sh', '-c', 'cat /proc/[0-9]*/status | grep CapEff | sort -u');
       expect(capabilities).toMatch(/^CapEff:\s+0000000000000000$/);
       expect(await stack.execute('store', 'sh', '-c', 'touch /tmp/x 2>&1 || :')).toContain('Read-only file system');
+      // The store, which keeps its connections.
+      expect(await query('SELECT DISTINCT usename FROM pg_stat_activity WHERE client_addr IS NOT NULL')).toBe(
+        'plant_store_server',
+      );
+      const role = "oid = 'plant_store_server'::regrole";
+      const powers = 'rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls';
+      expect(await query(`SELECT ${powers} FROM pg_roles WHERE ${role}`)).toBe('f');
+      expect(await query(`SELECT count(*) FROM pg_class WHERE relowner = 'plant_store_server'::regrole`)).toBe('0');
     });
 
     test('publishes nothing but the store, and that on this machine alone', async () => {

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { freePort } from './free-port.ts';
 import { NOTHING_SET, projectFolder } from './store-process.ts';
 
 const BASE_IMAGES = ['node:26-bookworm-slim', 'postgres:18'];
@@ -59,7 +58,7 @@ export const findObstacle = async (): Promise<string | undefined> => {
 /** The stack of docker-compose.yml under a name and on ports of its own, with an image of its own. */
 export const createStack = async () => {
   const name = `plant-store-test-${randomBytes(4).toString('hex')}`;
-  const [port, studioPort] = [await findFreePort(), await findFreePort()];
+  const [port, studioPort] = [await freePort(), await freePort()];
   const environment = {
     ...process.env,
     ...UNSET,
@@ -69,6 +68,7 @@ export const createStack = async () => {
     STUDIO_PORT: String(studioPort),
     // What a password may contain and a URL may not.
     POSTGRES_PASSWORD: `${randomBytes(8).toString('hex')}@/:#%`,
+    POSTGRES_STORE_PASSWORD: `${randomBytes(8).toString('hex')}'"$\\`,
   };
   const command = async (...words: string[]) => {
     // This file alone, without an override of the one who tests.
@@ -104,12 +104,4 @@ export const createStack = async () => {
       for (const image of [name, `${name}-studio`]) await succeeds(docker('image', 'rm', image));
     },
   };
-};
-
-const findFreePort = async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 };

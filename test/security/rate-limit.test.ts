@@ -1,0 +1,193 @@
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { lockPlants } from '../support/lock-plants.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+
+const started: TestService[] = [];
+const start = async (...options: Parameters<typeof startTestService>) => {
+  const service = await startTestService(...options);
+  started.push(service);
+  return service;
+};
+afterEach(async () => {
+  jest.restoreAllMocks();
+  for (const service of started.splice(0).reverse()) await service.stop();
+});
+
+let nextId = 1;
+const send = (service: TestService, headers: Record<string, string> = {}) =>
+  service.post({ id: nextId++, name: 'Fir' }, headers);
+const withoutToken = (service: TestService, headers: Record<string, string> = {}) =>
+  service.agent.post('/plants').set(headers).send('{}');
+const statuses = async (count: number, request: () => PromiseLike<{ status: number }>) => {
+  const found: number[] = [];
+  for (let turn = 0; turn < count; turn++) found.push((await request()).status);
+  return found;
+};
+const countPlants = async ({ database }: TestService) =>
+  Number((await database.query('SELECT count(*) FROM plants'))[0]?.count);
+
+describe('RATE_LIMIT=3/60', () => {
+  test('a fourth request with a token → 429, code 1400, stored nowhere; what is left is said each time', async () => {
+    const service = await start({ RATE_LIMIT: '3/60' });
+    for (const left of [2, 1, 0]) {
+      const { status, headers } = await send(service);
+      expect([status, headers['ratelimit-policy']]).toEqual([200, '"default";q=3;w=60']);
+      expect(headers.ratelimit).toMatch(new RegExp(`^"default";r=${left};t=(60|5\\d)$`));
+      expect(headers).not.toHaveProperty('retry-after');
+    }
+    for (const _turn of [1, 2]) {
+      const { status, body, headers } = await send(service, { 'X-Request-Id': 'limited' });
+      expect([status, body.error]).toEqual([429, 1400]);
+      const wait = headers['retry-after'] ?? '';
+      expect(Number(wait)).toBeGreaterThan(50);
+      expect(headers.ratelimit).toBe(`"default";r=0;t=${wait}`);
+      expect(headers['ratelimit-policy']).toBe('"default";q=3;w=60');
+      expect(body.message).toBe(`More than 3 requests in 60 s; try again in ${wait} s.`);
+    }
+    expect(await countPlants(service)).toBe(3);
+    expect(service.log).toContainEqual(
+      expect.objectContaining({ requestId: 'limited', status: 429, error: 1400, token: 'test', level: 'info' }),
+    );
+  });
+
+  test('one token at its limit → another one goes on, and so does the address', async () => {
+    const service = await start({ RATE_LIMIT: '3/60' });
+    const other = await service.tokens.create({ name: 'other', scopes: ['plants:write'], expiresAt: null });
+    expect(await statuses(4, () => send(service))).toEqual([200, 200, 200, 429]);
+    expect((await send(service, { Authorization: `Bearer ${other}` })).status).toBe(200);
+    expect((await withoutToken(service)).status).toBe(401);
+  });
+
+  test('two stores on one database → one limit for both, to the request', async () => {
+    const first = await start({ RATE_LIMIT: '20/60' });
+    const second = await start({ RATE_LIMIT: '20/60' }, { databaseUrl: first.database.url });
+    const headers = { Authorization: `Bearer ${first.token}` };
+    const requests = Array.from({ length: 60 }, (_, turn) => send(turn % 2 ? first : second, headers));
+    const answers = (await Promise.all(requests)).map(({ status }) => status);
+    expect(answers.filter((status) => status === 200)).toHaveLength(20);
+    expect(answers.filter((status) => status === 429)).toHaveLength(40);
+    expect(await countPlants(first)).toBe(20);
+  });
+
+  test('no token, a wrong one, a token without the scope → counted too', async () => {
+    const service = await start({ RATE_LIMIT: '3/60' });
+    expect(await statuses(5, () => withoutToken(service))).toEqual([401, 401, 401, 429, 429]);
+    const wrong = await withoutToken(service, { Authorization: 'Bearer wrong' });
+    expect([wrong.status, wrong.body.error]).toEqual([429, 1400]);
+    expect((await send(service)).status).toBe(200);
+    const reader = await service.tokens.create({ name: 'reader', scopes: ['plants:read'], expiresAt: null });
+    const asReader = () => send(service, { Authorization: `Bearer ${reader}` });
+    expect(await statuses(4, asReader)).toEqual([403, 403, 403, 429]);
+  });
+
+  test('health checks and unknown paths → never limited', async () => {
+    const service = await start({ RATE_LIMIT: '1/60' });
+    expect(await statuses(4, () => service.agent.get('/livez'))).toEqual([200, 200, 200, 200]);
+    expect(await statuses(4, () => service.agent.get('/readyz'))).toEqual([200, 200, 200, 200]);
+    expect(await statuses(4, () => service.agent.get('/nothing'))).toEqual([404, 404, 404, 404]);
+    expect((await service.agent.get('/livez')).headers).not.toHaveProperty('ratelimit');
+  });
+});
+
+test('a window that has ended → the token begins anew', async () => {
+  const service = await start({ RATE_LIMIT: '2/1' });
+  expect(await statuses(3, () => send(service))).toEqual([200, 200, 429]);
+  await setTimeout(1100);
+  expect(await statuses(3, () => send(service))).toEqual([200, 200, 429]);
+});
+
+test('a token over its limit → refused from memory, without a statement', async () => {
+  const service = await start({ RATE_LIMIT: '1/60' });
+  expect(await statuses(2, () => send(service))).toEqual([200, 429]);
+  expect(await statuses(3, () => send(service))).toEqual([429, 429, 429]);
+  expect(await service.database.query('SELECT key, points FROM rate_limits')).toEqual([
+    { key: 'token:test', points: 2 },
+  ]);
+});
+
+test('counters of windows that have ended → deleted within a minute', async () => {
+  const service = await start({ RATE_LIMIT: '5/1' });
+  await withoutToken(service);
+  await send(service);
+  const keys = async () => (await service.database.query('SELECT key FROM rate_limits')).map(({ key }) => key).sort();
+  expect(await keys()).toEqual(['address:127.0.0.1', 'token:test']);
+  const later = Date.now() + 61_000;
+  jest.spyOn(Date, 'now').mockImplementation(() => later);
+  await send(service);
+  while ((await keys()).length > 1) await setTimeout(20);
+  expect(await keys()).toEqual(['token:test']);
+});
+
+test('no RATE_LIMIT → no limit, no field, no row', async () => {
+  const service = await start();
+  const answers = await Promise.all(Array.from({ length: 100 }, () => send(service)));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(Object.keys(answers[0]?.headers ?? {}).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
+  expect(await service.database.query('SELECT 1 FROM rate_limits')).toEqual([]);
+});
+
+test('a database that is away → 503, code 1501, and not past the limit', async () => {
+  const service = await start({ RATE_LIMIT: '2/60' });
+  expect(await statuses(2, () => send(service))).toEqual([200, 200]);
+  const { name } = service.database;
+  await service.database.administer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+  await service.database.administer(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+  const away = [await send(service), await withoutToken(service)];
+  expect(away.map(({ status, body }) => [status, body.error])).toEqual([
+    [503, 1501],
+    [503, 1501],
+  ]);
+  await service.database.administer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+  expect((await send(service)).status).toBe(429);
+});
+
+test('a limited request → its body is not read, nor does it wait for plants', async () => {
+  const service = await start({ RATE_LIMIT: '1/60' });
+  await send(service);
+  const unlock = await lockPlants(service.database.url);
+  const { status, body } = await service.post('no JSON');
+  expect([status, body.error]).toEqual([429, 1400]);
+  await unlock();
+});
+
+describe('the address of a client', () => {
+  const from = (service: TestService, forwardedFor: string) =>
+    withoutToken(service, { 'X-Forwarded-For': forwardedFor });
+
+  test('X-Forwarded-For made up by the client → not believed', async () => {
+    const service = await start({ RATE_LIMIT: '2/60' });
+    let turn = 0;
+    expect(await statuses(4, () => from(service, `192.0.2.${turn++}`))).toEqual([401, 401, 429, 429]);
+  });
+
+  test('TRUST_PROXY=1 → the address that the proxy adds counts, and what the client put before it does not', async () => {
+    const service = await start({ RATE_LIMIT: '2/60', TRUST_PROXY: '1' });
+    let turn = 0;
+    expect(await statuses(3, () => from(service, `192.0.2.${turn++}, 198.51.100.7`))).toEqual([401, 401, 429]);
+    expect((await from(service, '198.51.100.8')).status).toBe(401);
+  });
+
+  test('TRUST_PROXY=loopback, 203.0.113.0/24 → the first address from the right that is not one of those', async () => {
+    const service = await start({ RATE_LIMIT: '2/60', TRUST_PROXY: 'loopback, 203.0.113.0/24' });
+    let turn = 0;
+    const request = () => from(service, `192.0.2.1, 198.51.100.7, 203.0.113.${turn++}`);
+    expect(await statuses(3, request)).toEqual([401, 401, 429]);
+    expect((await from(service, '192.0.2.1')).status).toBe(401);
+  });
+
+  test('other addresses of one IPv6 /64 → one client', async () => {
+    const service = await start({ RATE_LIMIT: '2/60', TRUST_PROXY: '1' });
+    let turn = 0;
+    expect(await statuses(3, () => from(service, `2001:db8:1:2::${++turn}`))).toEqual([401, 401, 429]);
+    expect((await from(service, '2001:db8:1:3::1')).status).toBe(401);
+  });
+
+  test('nonsense instead of an address → the connection counts', async () => {
+    const service = await start({ RATE_LIMIT: '2/60', TRUST_PROXY: '1' });
+    const nonsense = ['unknown', "'; DROP TABLE plants", 'x'.repeat(5000)];
+    let turn = 0;
+    expect(await statuses(3, () => from(service, nonsense[turn++] ?? ''))).toEqual([401, 401, 429]);
+    expect(await service.database.query('SELECT key FROM rate_limits')).toEqual([{ key: 'address:127.0.0.1' }]);
+  });
+});

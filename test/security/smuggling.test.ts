@@ -1,0 +1,181 @@
+import { connect } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { lockPlants } from '../support/lock-plants.ts';
+import { exchangeBytes } from '../support/raw-http.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+beforeEach(() => service.database.query('TRUNCATE plants'));
+afterAll(() => service.stop());
+
+/** A request that stores a plant, with the lines `extra` in its header and the bytes `body` for a body. */
+const post = (id: number, extra = '', body?: string) => {
+  const plant = `{"id":${id},"name":"Fir"}`;
+  const length = body === undefined ? `Content-Length: ${plant.length}\r\n` : '';
+  const right = `Host: x\r\nAuthorization: Bearer ${service.token}\r\nContent-Type: application/json\r\n`;
+  return `POST /plants HTTP/1.1\r\n${right}${extra}${length}\r\n${body ?? plant}`;
+};
+
+const port = () => Number(new URL(service.baseUrl).port);
+const send = (bytes: string) => exchangeBytes({ port: port(), bytes: Buffer.from(bytes, 'latin1') });
+
+const storedIds = async () => (await service.database.query('SELECT id FROM plants ORDER BY id')).map(({ id }) => id);
+
+const plant = '{"id":1,"name":"Fir"}';
+const size = plant.length.toString(16);
+const chunks = `${size}\r\n${plant}\r\n0\r\n\r\n`;
+const length = `Content-Length: ${plant.length}\r\n`;
+const chunked = (body: string) => post(1, 'Transfer-Encoding: chunked\r\n', body);
+
+describe('400, a closed connection and nothing stored, neither from the request nor from one behind it', () => {
+  test.each([
+    ['two lengths that differ', () => post(1, 'Content-Length: 2\r\n')],
+    ['two lengths that are the same', () => post(1, length)],
+    ['a list of lengths', () => post(1, 'Content-Length: 21, 21\r\n', plant)],
+    ['a length with a sign', () => post(1, 'Content-Length: +21\r\n', plant)],
+    ['a negative length', () => post(1, 'Content-Length: -1\r\n', plant)],
+    ['a length in hexadecimal', () => post(1, 'Content-Length: 0x15\r\n', plant)],
+    ['a length beyond 64 bits', () => post(1, 'Content-Length: 18446744073709551637\r\n', plant)],
+    ['a length and chunks', () => post(1, `${length}Transfer-Encoding: chunked\r\n`, chunks)],
+    ['chunks and a length', () => post(1, `Transfer-Encoding: chunked\r\n${length}`, chunks)],
+    ['Transfer-Encoding: xchunked', () => post(1, 'Transfer-Encoding: xchunked\r\n', chunks)],
+    ['Transfer-Encoding: chunked, identity', () => post(1, 'Transfer-Encoding: chunked, identity\r\n', chunks)],
+    ['Transfer-Encoding: identity', () => post(1, 'Transfer-Encoding: identity\r\n', plant)],
+    ['Transfer-Encoding: identity with a length', () => post(1, 'Transfer-Encoding: identity\r\n')],
+    ['Transfer-Encoding: chunked, chunked', () => post(1, 'Transfer-Encoding: chunked, chunked\r\n', chunks)],
+    ['Transfer-Encoding twice', () => post(1, 'Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n', chunks)],
+    ['a space before the colon', () => post(1, 'Transfer-Encoding : chunked\r\n', chunks)],
+    ['a space before the colon of a length', () => post(1, 'Content-Length : 21\r\n', plant)],
+    ['obsolete folding', () => post(1, 'X-A: 1\r\n Transfer-Encoding: chunked\r\n')],
+    ['a folded length', () => post(1, 'Content-Length:\r\n 21\r\n', plant)],
+    ['a header field without a colon', () => post(1, 'X-A\r\n')],
+    ['a header field without a name', () => post(1, ': 1\r\n')],
+    ['NUL in a name', () => post(1, 'X-\0A: 1\r\n')],
+    ['NUL in a value', () => post(1, 'X-A: \0\r\n')],
+    ['a letter beyond ASCII in a name', () => post(1, 'X-\xc3\xa9: 1\r\n')],
+    ['a header line that ends with LF alone', () => post(1, 'X-A: 1\nX-B: 2\r\n')],
+    ['a header line that ends with CR alone', () => post(1, 'X-A: 1\rX-B: 2\r\n')],
+    ['a second Host', () => post(1, 'Host: y\r\n')],
+    ['no Host', () => post(1).replace('Host: x\r\n', '')],
+    ['a chunk size beyond 64 bits', () => chunked(`1${'0'.repeat(16)}${size}\r\n${plant}\r\n0\r\n\r\n`)],
+    ['a negative chunk size', () => chunked(`-${size}\r\n${plant}\r\n0\r\n\r\n`)],
+    ['a chunk size with 0x', () => chunked(`0x${size}\r\n${plant}\r\n0\r\n\r\n`)],
+    ['a chunk size with a space before it', () => chunked(` ${size}\r\n${plant}\r\n0\r\n\r\n`)],
+    ['a chunk size that ends with LF alone', () => chunked(`${size}\n${plant}\r\n0\r\n\r\n`)],
+    ['a chunk that is longer than its size', () => chunked(`5\r\n${plant}\r\n0\r\n\r\n`)],
+    ['a chunk without an end', () => chunked(`${size}\r\n${plant}0\r\n\r\n`)],
+    ['a trailer without a colon', () => chunked(`${size}\r\n${plant}\r\n0\r\nX\r\n\r\n`)],
+    ['a method that is none', () => post(1).replace('POST', 'PO\tST')],
+    ['a method in small letters', () => post(1).replace('POST', 'post')],
+    ['a space too many in the request line', () => post(1).replace('/plants HTTP', '/plants x HTTP')],
+    ['a version that is none', () => post(1).replace('HTTP/1.1', 'HTTP/1.1x')],
+    ['HTTP/2 with prior knowledge', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a target with a NUL', () => post(1).replace('/plants', '/plants\0')],
+    ['a target that is no path', () => post(1).replace('/plants', 'plants')],
+    ['an absolute target without a path', () => post(1).replace('/plants', 'http://')],
+  ])('%s', async (_title, request) => {
+    const answers = await send(request() + post(2));
+    expect(answers.map(({ status }) => status)).toEqual([400]);
+    expect(answers[0]?.head).toMatch(/^connection: close$/im);
+    expect(JSON.parse(answers[0]?.body ?? '')).toEqual({ error: 1006, message: expect.any(String) });
+    expect(await storedIds()).toEqual([]);
+  });
+});
+
+describe('a request behind an answer that closes the connection is not processed, those before it are answered', () => {
+  const statuses = async (bytes: string) => (await send(bytes)).map(({ status }) => status);
+
+  test('what is not HTTP', async () => {
+    expect(await statuses(`${post(1)}${post(2)}garbage\r\n\r\n${post(3)}`)).toEqual([200, 200, 400]);
+    expect(await storedIds()).toEqual(['1', '2']);
+  });
+
+  test('a broken body', async () => {
+    const broken = post(2, 'Transfer-Encoding: chunked\r\n', `x\r\n${plant}\r\n0\r\n\r\n`);
+    expect(await statuses(post(1) + broken + post(3))).toEqual([200, 400]);
+    expect(await storedIds()).toEqual(['1']);
+  });
+
+  test('a target without a path', async () => {
+    const pathless = post(2).replace('/plants', 'http://');
+    expect(await statuses(post(1) + pathless + post(3))).toEqual([200, 400]);
+    expect(await storedIds()).toEqual(['1']);
+  });
+
+  test('a body that was not read, as its token is wrong', async () => {
+    const unread = post(2, 'Transfer-Encoding: chunked\r\n', chunks).replace(service.token, 'x');
+    expect(await statuses(post(1) + unread + post(3))).toEqual([200, 401]);
+    expect(await storedIds()).toEqual(['1']);
+  });
+
+  test('a body that nobody asked for', async () => {
+    const uninvited = post(2, 'Expect: 100-continue\r\n').replace('/plants', '/nothing');
+    expect(await statuses(post(1) + uninvited + post(3))).toEqual([200, 404]);
+    expect(await storedIds()).toEqual(['1']);
+  });
+
+  test('another protocol, which is not spoken here', async () => {
+    const upgrade = post(2, 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
+    expect(await statuses(post(1) + upgrade + post(3))).toEqual([200, 200]);
+    expect(await storedIds()).toEqual(['1', '2']);
+  });
+
+  test('CONNECT', async () => {
+    const tunnel = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
+    expect(await statuses(post(1) + tunnel + post(3))).toEqual([200, 405]);
+    expect(await storedIds()).toEqual(['1']);
+  });
+
+  test('the end of the store', async () => {
+    const stopping = await startTestService();
+    const unlock = await lockPlants(stopping.database.url);
+    const authorization = (bytes: string) => bytes.replaceAll(service.token, stopping.token);
+    const bytes = Buffer.from(authorization(post(1) + post(2)));
+    const answers = exchangeBytes({ port: Number(new URL(stopping.baseUrl).port), bytes });
+    await setTimeout(300);
+    const stopped = stopping.stopServer();
+    await unlock();
+    expect((await answers).map(({ status }) => status)).toEqual([200, 200]);
+    await stopped;
+    await stopping.database.drop();
+  });
+});
+
+describe('a client that goes away, or does not, harms no other', () => {
+  const open = (bytes: string, options = {}) => {
+    const socket = connect({ port: port(), host: '127.0.0.1', ...options }, () => socket.write(bytes));
+    socket.on('error', () => {});
+    return socket;
+  };
+
+  test.each(['CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n', 'x\r\n\r\n'])(
+    '%j and a reset',
+    async (bytes) => {
+      for (let delay = 0; delay < 10; delay++) {
+        const sockets = Array.from({ length: 20 }, () => open(bytes));
+        await setTimeout(delay);
+        for (const socket of sockets) socket.resetAndDestroy();
+      }
+      expect((await service.agent.get('/livez')).status).toBe(200);
+    },
+  );
+
+  test.each(['CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 'x\r\n\r\n', 'POST /plants HTTP/1.1\r\n\r\n'])(
+    '%j and an end that is never closed, which the store then cuts off',
+    async (bytes) => {
+      const socket = open(bytes, { allowHalfOpen: true });
+      const ended = new Promise((resolve) => socket.on('end', resolve));
+      socket.resume();
+      await ended;
+      const closed = new Promise((resolve) => socket.on('close', resolve));
+      // A connection that is gone on the other side answers what is written to it with a reset.
+      const writing = setInterval(() => socket.write('x'), 100);
+      await closed;
+      clearInterval(writing);
+    },
+  );
+});

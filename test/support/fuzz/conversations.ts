@@ -1,0 +1,29 @@
+import fc from 'fast-check';
+import { brokenFraming, mutated, noise, requestLine } from './broken-requests.ts';
+import { bodies, chunkedBodies, encodedBodies, requests } from './framed-requests.ts';
+
+/**
+ * What is sent on one connection. Of `framed` requests each begins where the one before it ends, whatever the store
+ * makes of them, so that each has an answer of its own; of other bytes nobody can say how many requests they are.
+ */
+export type Conversation = { kind: string; framed: boolean; requests: Buffer[] };
+
+const pipelined = (kind: string, request: fc.Arbitrary<Buffer>) =>
+  fc
+    .array(request, { minLength: 1, maxLength: 16, size: 'max' })
+    .map((list) => ({ kind, framed: true, requests: list }));
+
+const alone = (kind: string, request: fc.Arbitrary<Buffer>) =>
+  request.map((bytes) => ({ kind, framed: false, requests: [bytes] }));
+
+/** A connection's worth of requests. */
+export const conversation: fc.Arbitrary<Conversation> = fc.oneof(
+  { weight: 4, arbitrary: pipelined('JSON bodies', bodies) },
+  { weight: 4, arbitrary: pipelined('methods, paths and headers', requests) },
+  { weight: 1, arbitrary: pipelined('compressed bodies', encodedBodies) },
+  { weight: 2, arbitrary: pipelined('chunked bodies', chunkedBodies) },
+  { weight: 8, arbitrary: alone('broken framing', brokenFraming) },
+  { weight: 8, arbitrary: alone('request lines', requestLine) },
+  { weight: 16, arbitrary: alone('mutated requests', mutated) },
+  { weight: 8, arbitrary: alone('random bytes', noise) },
+);

@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+
+const ISSUER = 'https://login.example.com/';
+const AUDIENCE = 'https://plants.example.com';
+
+const now = () => Math.floor(Date.now() / 1000);
+
+/** An identity provider: an HTTP server with a set of public keys, and tokens signed with the private ones. */
+export const startIdentityProvider = async () => {
+  const state = { requests: [] as string[], keys: [] as JWK[], status: 200 };
+  const server = createServer((request, response) => {
+    state.requests.push(request.url ?? '');
+    response.writeHead(state.status, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ keys: state.keys }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  /** A new key, published or not. */
+  const addKey = async (kid: string, { alg = 'RS256', published = true } = {}) => {
+    const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+    const jwk = { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' };
+    if (published) state.keys.push(jwk);
+    /** A token with the claims of a good one, but for those given; undefined leaves a claim out. */
+    const sign = (claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}) => {
+      const good = { iss: ISSUER, aud: AUDIENCE, sub: 'alice', scope: 'plants:read plants:write', exp: now() + 60 };
+      return new SignJWT({ ...good, ...claims }).setProtectedHeader({ alg, kid, ...header }).sign(privateKey);
+    };
+    return { jwk, publicKey, sign };
+  };
+
+  return {
+    url,
+    state,
+    addKey,
+    environment: { AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE, AUTH_JWKS_URL: `${url}/jwks.json` },
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+};
+
+export type IdentityProvider = Awaited<ReturnType<typeof startIdentityProvider>>;

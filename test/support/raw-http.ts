@@ -1,0 +1,48 @@
+import { connect } from 'node:net';
+
+/** An answer as it came, with `head` from the status line to the last header field. */
+export type RawAnswer = { status: number; head: string; body: string };
+
+/** Reset by the store: how TCP refuses what came after the store had read enough. */
+const RESET = ['ECONNRESET', 'EPIPE'];
+
+type Exchange = {
+  port: number;
+  bytes: Uint8Array;
+  /** How long the store has to close the connection, in ms. */
+  deadline?: number;
+};
+
+/**
+ * Sends bytes as they are, on a connection of their own that only the store closes.
+ * @returns the answers, in order, without interim ones (RFC 9110 §15.2)
+ * @throws where the connection is not closed in time
+ */
+export const exchangeBytes = ({ port, bytes, deadline = 5000 }: Exchange): Promise<RawAnswer[]> =>
+  new Promise((resolve, reject) => {
+    const received: Buffer[] = [];
+    let failure: NodeJS.ErrnoException | undefined;
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    const tooLate = setTimeout(() => socket.destroy(new Error(`not closed within ${deadline} ms`)), deadline);
+    socket.on('data', (chunk: Buffer) => received.push(chunk));
+    socket.on('error', (error) => {
+      failure = error;
+    });
+    socket.on('close', () => {
+      clearTimeout(tooLate);
+      const text = Buffer.concat(received).toString();
+      if (failure && !RESET.includes(failure.code ?? '')) reject(new Error(`${failure.message} after: ${text}`));
+      else resolve(splitAnswers(text));
+    });
+  });
+
+/** No body of the store's holds what begins an answer, unless a test sends it. */
+const splitAnswers = (text: string): RawAnswer[] =>
+  text
+    .split(/(?=HTTP\/1\.1 \d{3} )/)
+    .filter((part) => part !== '')
+    .map((part) => {
+      const end = part.indexOf('\r\n\r\n');
+      return { status: Number(part.slice(9, 12)), head: part.slice(0, end), body: part.slice(end + 4) };
+    })
+    .filter(({ status }) => status >= 200);

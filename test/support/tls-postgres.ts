@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
+
+const openssl = (...words: string[]) => promisify(execFile)('openssl', words);
+
+/** What keeps certificates from being made here; undefined: nothing. */
+export const findObstacle = async (): Promise<string | undefined> => {
+  try {
+    await openssl('version');
+    return undefined;
+  } catch {
+    return 'there is no openssl';
+  }
+};
+
+const NEW_KEY = ['-newkey', 'rsa:2048', '-nodes', '-sha256'];
+
+/** Makes a certificate authority. @returns the path of its certificate, beside which its key is */
+export const makeAuthority = async (folder: string, name: string): Promise<string> => {
+  const path = join(folder, name);
+  await openssl(
+    'req',
+    '-x509',
+    ...NEW_KEY,
+    '-days',
+    '2',
+    '-subj',
+    `/CN=${name}`,
+    '-keyout',
+    `${path}.key`,
+    '-out',
+    path,
+  );
+  return path;
+};
+
+/** Makes a key and a certificate for a host, signed by an authority. */
+const makeCertificate = async (path: string, authority: string, host: string) => {
+  await openssl('req', ...NEW_KEY, '-subj', `/CN=${host}`, '-keyout', `${path}.key`, '-out', `${path}.csr`);
+  writeFileSync(`${path}.ext`, `subjectAltName = DNS:${host}`);
+  const signed = ['-CA', authority, '-CAkey', `${authority}.key`, '-set_serial', '2', '-extfile', `${path}.ext`];
+  await openssl('x509', '-req', '-days', '2', '-in', `${path}.csr`, ...signed, '-out', path);
+};
+
+/** A PostgreSQL in `folder` that takes connections with TLS alone, and whose certificate is for `host`. */
+export const startTlsPostgres = async (folder: string, authority: string, host: string) => {
+  const { url, release } = await leaseEmbeddedPostgres(folder);
+  const directory = join(folder, 'postgres');
+  const { uid, gid } = statSync(directory);
+  await makeCertificate(join(directory, 'server.crt'), authority, host);
+  for (const name of ['server.crt', 'server.crt.key']) {
+    chownSync(join(directory, name), uid, gid);
+    chmodSync(join(directory, name), 0o600);
+  }
+  writeFileSync(join(directory, 'pg_hba.conf'), 'hostssl all all 127.0.0.1/32 scram-sha-256\n');
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query("ALTER SYSTEM SET ssl_key_file = 'server.crt.key'");
+  await client.query('ALTER SYSTEM SET ssl = on');
+  await client.query('SELECT pg_reload_conf()');
+  await client.end();
+  return { url, release };
+};
