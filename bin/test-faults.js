@@ -1,0 +1,3 @@
+import { launch } from './launch.js';
+
+await launch('test/faults/run.ts', process.argv.slice(2));

@@ -1,0 +1,42 @@
+import { setTimeout } from 'node:timers/promises';
+import { createLedger } from './ledger.ts';
+import { createPlantClient } from './post-plant.ts';
+
+/** How long a client waits after anything but a success, in ms; less than the store asks for, to see it recover. */
+const PAUSE = 50;
+/** One request in so many sends an id again that was answered with 200. */
+const REPEAT_EVERY = 20;
+
+type LoadOptions = { url: string; token: string; clients?: number };
+
+/**
+ * Clients that store one plant after another until they are told to end. What was answered with 503, or not at all, is
+ * sent again, as a client does that wants its plant stored; and now and then one that was answered with 200.
+ */
+export const startLoad = ({ url, token, clients = 64 }: LoadOptions) => {
+  const ledger = createLedger();
+  let ending = false;
+
+  const run = async () => {
+    const client = createPlantClient(url, token);
+    const toRepeat: number[] = [];
+    for (let count = 1; !ending; count++) {
+      const repeated = count % REPEAT_EVERY === 0 ? ledger.someStoredId() : undefined;
+      const id = repeated ?? toRepeat.shift() ?? ledger.takeId();
+      const { status, code } = await ledger.record(id, client.post);
+      if (status === 200 || code === 1004) continue;
+      if (repeated === undefined) toRepeat.push(id);
+      await setTimeout(PAUSE * (1 + Math.random()));
+    }
+    client.close();
+  };
+  const ended = Promise.all(Array.from({ length: clients }, run));
+
+  return {
+    ledger,
+    end: async () => {
+      ending = true;
+      await ended;
+    },
+  };
+};

@@ -1,0 +1,30 @@
+import type { Fault } from '../fault.ts';
+import { connectionsTerminated } from './connections-terminated.ts';
+import { diskFull } from './disk-full.ts';
+import { networkStalled } from './network-stalled.ts';
+import { manyClients, tenTimesTheRate } from './overload.ts';
+import { postgresKilled } from './postgres-killed.ts';
+import { postgresStopped } from './postgres-stopped.ts';
+import { rollingRestart } from './rolling-restart.ts';
+import { slowConnections } from './slow-connections.ts';
+import { slowDatabase } from './slow-database.ts';
+import { soak } from './soak.ts';
+import { standby } from './standby.ts';
+import { storeKilled } from './store-killed.ts';
+
+/** The table of faults, in its order. */
+export const faults: readonly Fault[] = [
+  postgresKilled,
+  postgresStopped,
+  connectionsTerminated,
+  networkStalled,
+  slowDatabase,
+  storeKilled,
+  rollingRestart,
+  standby,
+  diskFull,
+  slowConnections,
+  manyClients,
+  tenTimesTheRate,
+  soak,
+];

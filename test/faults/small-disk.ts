@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ServerAccount } from '../../src/embedded-postgres/server-account.ts';
+
+const run = (program: string, ...words: string[]) =>
+  execFileSync(program, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+
+const mount = (folder: string, megabytes: number, account: ServerAccount) => {
+  const owner = account ? `,uid=${account.uid},gid=${account.gid}` : '';
+  run('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m,mode=700${owner}`, 'tmpfs', folder);
+};
+
+/** Why no small file system can be mounted here; undefined: it can. */
+export const smallDiskObstacle = (): string | undefined => {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'it needs root on Linux, to mount a small disk';
+  const folder = mkdtempSync(join(tmpdir(), 'plant-store-mount-'));
+  try {
+    mount(folder, 1, undefined);
+    run('umount', folder);
+    return undefined;
+  } catch {
+    return 'root may not mount a small disk here';
+  } finally {
+    rmdirSync(folder);
+  }
+};
+
+/** A file system of a few MB of the account's own. */
+export const mountSmallDisk = (folder: string, megabytes: number, account: ServerAccount) => {
+  mount(folder, megabytes, account);
+  let mounted = true;
+  const unmount = () => {
+    if (mounted) run('umount', '--lazy', folder);
+    mounted = false;
+  };
+  process.on('exit', unmount);
+  const ballast = join(folder, 'ballast');
+  return {
+    /** Leaves no room. */
+    fill: () => {
+      const { bavail, bsize } = statfsSync(folder);
+      writeFileSync(ballast, Buffer.alloc(bavail * bsize));
+    },
+    /** Makes room again. */
+    clear: () => rmSync(ballast),
+    unmount,
+  };
+};

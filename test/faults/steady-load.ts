@@ -1,0 +1,43 @@
+import { setTimeout } from 'node:timers/promises';
+import { createLedger } from './ledger.ts';
+import { createPipelinedClient } from './pipelined-client.ts';
+
+/** How often requests leave, in ms. */
+const TICK = 10;
+
+type SteadyLoadOptions = { url: string; token: string; connections: number };
+
+/** Load whose requests leave at a rate, whether those before are answered or not, or as soon as one is answered. */
+export const createSteadyLoad = async ({ url, token, connections }: SteadyLoadOptions) => {
+  const ledger = createLedger();
+  const clients = await Promise.all(Array.from({ length: connections }, () => createPipelinedClient(url, token)));
+
+  return {
+    ledger,
+    /** Sends so many requests a second for so many ms, and waits for the answers. */
+    atRate: async (rate: number, duration: number) => {
+      const answers: Promise<unknown>[] = [];
+      const startedAt = performance.now();
+      let sent = 0;
+      for (let elapsed = 0; elapsed < duration; elapsed = performance.now() - startedAt) {
+        for (; sent < (rate * elapsed) / 1000; sent++) {
+          const client = clients[sent % connections];
+          if (client) answers.push(ledger.record(ledger.takeId(), client.post));
+        }
+        await setTimeout(TICK);
+      }
+      await Promise.all(answers);
+    },
+    /** Sends on each connection one request after another for so many ms. */
+    atOnce: async (duration: number) => {
+      const endAt = performance.now() + duration;
+      const run = async ({ post }: (typeof clients)[number]) => {
+        while (performance.now() < endAt) await ledger.record(ledger.takeId(), post);
+      };
+      await Promise.all(clients.map(run));
+    },
+    close: () => {
+      for (const client of clients) client.close();
+    },
+  };
+};

@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { spawnChild } from '../support/children.ts';
+import { freePort } from '../support/free-port.ts';
+import { NOTHING_SET, projectFolder } from '../support/store-process.ts';
+
+const PROGRAM = join(projectFolder, 'bin', 'plant-store.js');
+const START_TIMEOUT = 30_000;
+const POLL_INTERVAL = 20;
+
+type Environment = Record<string, string>;
+
+const storeEnvironment = (databaseUrl: string, environment: Environment = {}) => ({
+  ...process.env,
+  ...NOTHING_SET,
+  NODE_ENV: 'production',
+  DATABASE_URL: databaseUrl,
+  ...environment,
+});
+
+/** Runs a command of the store's, as its operator does. @returns what it printed */
+export const runStoreCommand = async (databaseUrl: string, ...words: string[]): Promise<string> => {
+  const env = storeEnvironment(databaseUrl);
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...words], { cwd: projectFolder, env });
+  return stdout.trim();
+};
+
+type StoreOptions = { databaseUrl: string; logFile: string; environment?: Environment };
+
+/** The store as it is shipped, a process of its own on one port from one start to the next. */
+export const createStore = async ({ databaseUrl, logFile, environment = {} }: StoreOptions) => {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const env = storeEnvironment(databaseUrl, { ...environment, PORT: String(port) });
+  let child = spawnStore(env, logFile);
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
+
+  const waitUntilReady = async () => {
+    for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {
+      if (!isRunning()) break;
+      const response = await fetch(`${url}/readyz`).catch(() => undefined);
+      await response?.text();
+      if (response?.ok) return;
+      await setTimeout(POLL_INTERVAL);
+    }
+    throw new Error(`the store did not become ready; its log is ${logFile}`);
+  };
+
+  const end = async (signal: NodeJS.Signals) => {
+    if (!isRunning()) return child.exitCode;
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    const [code] = await exit;
+    return code as number | null;
+  };
+
+  await waitUntilReady();
+  return {
+    url,
+    port,
+    pid: () => child.pid ?? 0,
+    /** As its supervisor starts it anew; resolves when it is ready. */
+    start: async () => {
+      child = spawnStore(env, logFile);
+      await waitUntilReady();
+    },
+    kill: () => end('SIGKILL'),
+    /** @returns its exit code */
+    stop: () => end('SIGTERM'),
+  };
+};
+
+export type Store = Awaited<ReturnType<typeof createStore>>;
+
+const spawnStore = (env: NodeJS.ProcessEnv, logFile: string) => {
+  const log = openSync(logFile, 'a');
+  return spawnChild(process.execPath, [PROGRAM, 'serve'], { cwd: projectFolder, env, stdio: ['ignore', log, log] });
+};

@@ -1,0 +1,29 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import { readTraces, type SentSpan } from './otlp.ts';
+
+/** What an OpenTelemetry collector is to the store: takes spans by OTLP over HTTP, as protobuf. */
+export const startCollector = async ({ answers = true } = {}) => {
+  const spans: SentSpan[] = [];
+  const requests: { path: string | undefined; headers: IncomingHttpHeaders }[] = [];
+  const server = createServer(async (request, response) => {
+    requests.push({ path: request.url, headers: request.headers });
+    const body = await buffer(request);
+    spans.push(...readTraces(request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body));
+    if (answers) response.writeHead(200, { 'Content-Type': 'application/x-protobuf' }).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans,
+    requests,
+    stop: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+};

@@ -1,0 +1,156 @@
+import { type ChildProcess, execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, chownSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { loadBinaries } from '../../src/embedded-postgres/binaries.ts';
+import { assertReachable, findServerAccount, type ServerAccount } from '../../src/embedded-postgres/server-account.ts';
+import { spawnChild } from './children.ts';
+import { freePort } from './free-port.ts';
+
+const USER = 'plant_store';
+const PASSWORD = 'plant-store';
+/** How long PostgreSQL may take to start, in ms: it may have much to recover. */
+const START_TIMEOUT = 60_000;
+const POLL_INTERVAL = 20;
+
+const initdbOptions = [`--username=${USER}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--pgdata=.'];
+
+const baseSettings = `
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+max_connections = 100
+wal_level = replica
+wal_keep_size = 512MB
+`;
+
+type PostgresServerOptions = {
+  /** Where its data directory and its log are made. */
+  folder: string;
+  name: string;
+  /** Makes the data directory, which is empty and the account's; else it is initialised. */
+  fill?: (directory: string) => Promise<void>;
+  /** Lines of postgresql.conf. */
+  settings?: string;
+};
+
+/** A PostgreSQL server with all that its users take for granted, and that a test may do to it what nobody should. */
+export const createPostgresServer = async ({ folder, name, fill, settings = '' }: PostgresServerOptions) => {
+  const binaries = await loadBinaries();
+  const account = findServerAccount(join(folder, name));
+  const directory = makeFolder(join(folder, name), account);
+  assertReachable(binaries.postgres, account);
+  assertReachable(directory, account);
+  const options = { ...account, cwd: directory, env: { ...process.env, LC_ALL: 'C' } };
+  if (fill) await fill(directory);
+  else await initialise(binaries.initdb, options);
+  appendFileSync(join(directory, 'postgresql.conf'), settings);
+  const port = await freePort();
+  const url = `postgresql://${USER}:${PASSWORD}@127.0.0.1:${port}/postgres`;
+  const log = openSync(join(folder, `${name}.log`), 'a');
+  let server: ChildProcess | undefined;
+
+  const ended = async (signal: NodeJS.Signals) => {
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const exit = once(server, 'exit');
+    server.kill(signal);
+    await exit;
+  };
+
+  /** @returns whether it takes connections; not, where it ended before */
+  const isUp = async (process: ChildProcess) => {
+    for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {
+      if (process.exitCode !== null) return false;
+      if (await answers(url)) return true;
+      await setTimeout(POLL_INTERVAL);
+    }
+    throw new Error(`PostgreSQL does not start; its log is ${join(folder, `${name}.log`)}`);
+  };
+
+  return {
+    url,
+    port,
+    directory,
+    account,
+    /** Starts it; resolves when it takes connections. After `kill` that waits for what is left of the killed one to end. */
+    start: async () => {
+      do {
+        server = spawnChild(binaries.postgres, ['-D', '.', '-p', String(port)], {
+          ...options,
+          stdio: ['ignore', log, log],
+        });
+      } while (!(await isUp(server)));
+    },
+    /** For maintenance: connections are cut, a checkpoint is written (pg_ctl's mode `fast`). */
+    stop: () => ended('SIGINT'),
+    /** `kill -9`, of the server and of all that it started. */
+    kill: async () => {
+      const children = childrenOf(server?.pid);
+      const exit = ended('SIGKILL');
+      for (const pid of children) killIfThere(pid);
+      await exit;
+    },
+    query: (sql: string, values: unknown[] = []) => query(url, sql, values),
+  };
+};
+
+export type PostgresServer = Awaited<ReturnType<typeof createPostgresServer>>;
+
+/** A folder of the account's own, as PostgreSQL wants its data directories. */
+export const makeFolder = (path: string, account: ServerAccount): string => {
+  mkdirSync(path, { mode: 0o700 });
+  if (account) chownSync(path, account.uid, account.gid);
+  return path;
+};
+
+const initialise = async (initdb: string, options: { cwd: string }) => {
+  const passwordFile = `${options.cwd}-password`;
+  writeFileSync(passwordFile, PASSWORD, { mode: 0o644 });
+  await promisify(execFile)(initdb, [...initdbOptions, `--pwfile=${passwordFile}`], options);
+  appendFileSync(join(options.cwd, 'postgresql.conf'), baseSettings);
+};
+
+/** Runs a statement on a connection of its own. @returns its rows, int8 as text */
+export const query = async (url: string, sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> => {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query(sql, values)).rows;
+  } finally {
+    await client.end();
+  }
+};
+
+const answers = (url: string) =>
+  query(url, 'SELECT').then(
+    () => true,
+    () => false,
+  );
+
+/** The processes that a process started, where the system tells (Linux); else they end when they miss it. */
+const childrenOf = (parent: number | undefined): number[] => {
+  if (process.platform !== 'linux') return [];
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.filter((pid) => Number(readStat(pid)[1]) === parent).map(Number);
+};
+
+/** What stands in /proc/<pid>/stat behind the command's name (proc(5)): state, parent, … */
+const readStat = (pid: string): string[] => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return []; // It ended meanwhile.
+  }
+};
+
+const killIfThere = (pid: number) => {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended meanwhile.
+  }
+};
