@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BenchError, reasonOf } from './bench-error.ts';
-import { type Comparison, compare } from './comparison.ts';
+import { type Comparison, compare, type Unavailable } from './comparison.ts';
+import { countNotOk } from './comparison-report.ts';
 import { startDatabase } from './database.ts';
 import { type GrowthStep, measureGrowth } from './growth.ts';
 import { chooseLoadGenerator } from './load.ts';
@@ -10,7 +11,8 @@ import { readMachine, readVersions } from './machine.ts';
 import type { Options } from './options.ts';
 import { openPlantsTable, type PlantsTable } from './plants-table.ts';
 import { say } from './progress.ts';
-import { type Context, reportComparison, reportGrowth, reportSoak } from './report.ts';
+import { measureReads, type Reads } from './reads.ts';
+import { type Context, reportComparison, reportGrowth, reportReads, reportSoak } from './report.ts';
 import { createScratchDatabase } from './scratch-database.ts';
 import { runSoak, type Soak } from './soak.ts';
 import { prepareStore } from './store.ts';
@@ -47,18 +49,25 @@ export const runBenchmark = async ({ options, signal }: Run): Promise<number> =>
     options,
   };
   // Awaited here: what the stack holds is let go when this function returns.
-  return await runParts({ targets, table, options, signal, context });
+  return await runParts({ targets, databaseUrl: database.url, table, options, signal, context });
 };
 
-type Parts = Run & { targets: Target[]; table: PlantsTable; context: Context };
+type Parts = Run & { targets: Target[]; databaseUrl: string; table: PlantsTable; context: Context };
 
-const runParts = async ({ targets, table, options, signal, context }: Parts): Promise<number> => {
+const runParts = async ({ targets, databaseUrl, table, options, signal, context }: Parts): Promise<number> => {
   const store = targets.find(({ id }) => id === 'store') as Target;
   let failures = 0;
   if (options.rounds > 0) {
     const comparison = await compare({ targets: chosen(targets, options.only), table, options, signal });
     await reportComparison(comparison, context);
     failures += countFailures(comparison);
+  }
+  if (options.readRounds > 0) {
+    const peer = targets.find(({ id }) => id === 'express-prisma') as Target;
+    const { readRounds: rounds, seconds } = options;
+    const reads = await measureReads({ store, peer, databaseUrl, table, rounds, seconds, signal });
+    await reportReads(reads, context);
+    failures += countReadFailures(reads);
   }
   if (options.growth) {
     const steps = await measureGrowth({ store, table, rows: options.growthRows, seconds: options.seconds, signal });
@@ -84,5 +93,11 @@ const countMismatches = (measurements: (GrowthStep | Soak)[]) => measurements.fi
 
 /** A peer that is missing is reported and no failure; the store's absence is one. */
 const countFailures = ({ results, unavailable }: Comparison) =>
-  results.flatMap(({ rounds }) => rounds).filter(({ mismatch }) => mismatch).length +
-  unavailable.filter(({ target }) => target === 'store').length;
+  results.flatMap(({ rounds }) => rounds).filter(({ mismatch }) => mismatch).length + countMissingStore(unavailable);
+
+const countMissingStore = (unavailable: Unavailable[]) => unavailable.filter(({ target }) => target === 'store').length;
+
+/** Every answer is to be what was asked for: nothing is written that could be in its way. */
+const countReadFailures = ({ plants, pages, unavailable }: Reads) =>
+  [...plants, ...pages].flatMap(({ rounds }) => rounds).filter((round) => round.ok === 0 || countNotOk(round) > 0)
+    .length + countMissingStore(unavailable);

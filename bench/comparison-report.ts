@@ -3,6 +3,7 @@ import { decimal, inConnections, mebibytes, ratio, whole } from './format.ts';
 import type { Figures, Measurement } from './measure.ts';
 import type { Options } from './options.ts';
 import type { Section } from './report.ts';
+import type { TextTable } from './text-table.ts';
 
 type Figure = { title: string; of: (figures: Figures) => number | undefined; format: (value?: number) => string };
 
@@ -20,8 +21,13 @@ export const comparisonSections = (comparison: Comparison, options: Options): Se
   ...problems(comparison),
 ];
 
-const toSection = (results: Result[], connections: number): Section => {
-  const rows = results.filter((result) => result.connections === connections);
+const toSection = (results: Result[], connections: number): Section => ({
+  title: `${inConnections(connections)} (×: a figure as a multiple of Plant Store's)`,
+  table: figuresTable(results.filter((result) => result.connections === connections)),
+});
+
+/** A line for each target, with its figures as multiples of the store's. */
+export const figuresTable = (rows: Result[]): TextTable => {
   const store = rows.find(({ target }) => target === 'store')?.median;
   const heading = ['', ...figures.flatMap(({ title }) => [title, '×']), 'min to max requests/s', 'not 200'];
   const lines = rows.map(({ title, median, rounds }) => [
@@ -30,10 +36,7 @@ const toSection = (results: Result[], connections: number): Section => {
     rangeOf(rounds),
     whole(rounds.reduce((sum, round) => sum + countNotOk(round), 0)),
   ]);
-  return {
-    title: `${inConnections(connections)} (×: a figure as a multiple of Plant Store's)`,
-    table: [heading, ...lines],
-  };
+  return [heading, ...lines];
 };
 
 const rangeOf = (rounds: Measurement[]): string => {
@@ -41,7 +44,7 @@ const rangeOf = (rounds: Measurement[]): string => {
   return `${whole(Math.min(...speeds))} to ${whole(Math.max(...speeds))}`;
 };
 
-const countNotOk = ({ notOk, socketErrors }: Measurement): number =>
+export const countNotOk = ({ notOk, socketErrors }: Measurement): number =>
   Object.values(notOk).reduce((sum, count) => sum + count, socketErrors);
 
 const problems = ({ results, unavailable }: Comparison): Section[] => {
@@ -54,7 +57,7 @@ const problems = ({ results, unavailable }: Comparison): Section[] => {
 };
 
 /** The same reason in each round is said once. */
-const unavailableLines = (unavailable: Unavailable[]): string[] => {
+export const unavailableLines = (unavailable: Unavailable[]): string[] => {
   const rounds = Map.groupBy(unavailable, ({ title, reason }) => `${title}: ${reason}`);
   return [...rounds].map(([text, list]) => `${text} (round ${list.map(({ round }) => round).join(', ')})`);
 };
@@ -64,7 +67,7 @@ const mismatchLines = ({ title, connections, rounds }: Result): string[] =>
     mismatch ? [`${title}, ${inConnections(connections)}, round ${round}: ${mismatch}`] : [],
   );
 
-const notOkLines = ({ title, connections, rounds }: Result): string[] =>
+export const notOkLines = ({ title, connections, rounds }: Result): string[] =>
   rounds.flatMap(({ round, notOk, socketErrors }) => {
     const counts = Object.entries(notOk).map(([status, count]) => `${count} with ${status}`);
     if (socketErrors > 0) counts.push(`${socketErrors} without an answer within 10 s`);

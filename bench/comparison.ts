@@ -5,6 +5,7 @@ import { median } from './median.ts';
 import type { Options } from './options.ts';
 import type { PlantsTable } from './plants-table.ts';
 import { createProgress, type Progress, say } from './progress.ts';
+import { orderOf } from './round-order.ts';
 import type { OpenTarget, Target } from './targets.ts';
 
 /** A new process is warmed up longer, and with as much at once as makes it compile what it runs. */
@@ -48,16 +49,6 @@ export const compare = async ({ targets, table, options, signal }: Compare): Pro
   return { results: targets.flatMap((target) => summarize(target, rows, options)), unavailable };
 };
 
-/**
- * The order changes from round to round, so that no target always follows the same one or comes late on a machine that
- * slows down: as listed, then backwards, then from the middle, and so on.
- */
-const orderOf = (round: number, targets: Target[]): Target[] => {
-  const start = Math.floor(((round - 1) * targets.length) / 4) % targets.length;
-  const rotated = [...targets.slice(start), ...targets.slice(0, start)];
-  return round % 2 === 0 ? rotated.reverse() : rotated;
-};
-
 type Visit = Omit<Compare, 'targets'> & { target: Target; round: number; progress: Progress; rows: Row[] };
 
 const measureTarget = async ({ target, round, table, options, signal, progress, rows }: Visit) => {
@@ -95,7 +86,7 @@ const summarize = (target: Target, rows: Row[], options: Options): Result[] =>
       : [{ target: target.id, title: target.title, connections, median: medians(rounds), rounds }];
   });
 
-const medians = (rounds: Measurement[]): Figures => ({
+export const medians = (rounds: Measurement[]): Figures => ({
   requestsPerSecond: median(rounds.map((round) => round.requestsPerSecond)) ?? 0,
   p50Milliseconds: median(rounds.map((round) => round.p50Milliseconds)) ?? 0,
   p99Milliseconds: median(rounds.map((round) => round.p99Milliseconds)) ?? 0,

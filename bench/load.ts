@@ -1,15 +1,18 @@
 import { versionOf } from './command.ts';
+import type { Read } from './read.ts';
 
 export type Load = {
   connections: number;
   seconds: number;
   /** Never the same twice on one table: ids are made from it. */
   run: number;
+  /** What to GET, at random; without it plants are created. */
+  reads?: readonly Read[] | undefined;
 };
 
 /**
- * What clients saw. Latencies are in milliseconds; `notOk` counts answers by status, `socketErrors` the requests that
- * got none, or none within 10 s.
+ * What clients saw. Latencies are in milliseconds; `notOk` counts answers by status, and those of 200 that hold
+ * something else than was asked for; `socketErrors` the requests that got none, or none within 10 s.
  */
 export type LoadResult = {
   ok: number;

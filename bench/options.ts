@@ -7,22 +7,26 @@ const DEFAULT_CONNECTIONS = '1,16,64,256';
 const DEFAULT_GROWTH_ROWS = 5_000_000;
 const FULL_SOAK_MINUTES = 10;
 
+export type Part = 'comparison' | 'reads' | 'growth' | 'soak';
+
 export type Options = Readonly<{
   help: boolean;
   /** How long each measurement takes. */
   seconds: number;
-  /** 0 leaves the comparison out, for a run of growth or soak alone. */
+  /** 0 leaves the comparison out, for a run of another part alone. */
   rounds: number;
   /** Ascending. */
   connections: readonly number[];
   /** Ids of targets; empty means all. */
   only: readonly string[];
+  /** 0 leaves reads out. */
+  readRounds: number;
   growth: boolean;
   growthRows: number;
   /** 0 leaves the soak out. */
   soakMinutes: number;
   /** Which parts are shorter than a full run: their results are kept apart. */
-  partial: Readonly<Record<'comparison' | 'growth' | 'soak', boolean>>;
+  partial: Readonly<Record<Part, boolean>>;
 }>;
 
 export const usage = `npm run bench -- [options]
@@ -30,7 +34,8 @@ export const usage = `npm run bench -- [options]
   --seconds <n>         length of each measurement (${DEFAULT_SECONDS})
   --rounds <n>          rounds over all targets; figures are medians; 0 leaves the comparison out (${DEFAULT_ROUNDS})
   --connections <list>  concurrent connections (${DEFAULT_CONNECTIONS})
-  --only <list>         targets by id, such as store,fastify-pg
+  --only <list>         targets by id, such as store,fastify-pg; leaves reads out
+  --reads               then measure reads, as a run without --only or --rounds 0 does by itself
   --growth              then measure the store while its table grows
   --growth-rows <n>     rows at which growth ends (${DEFAULT_GROWTH_ROWS})
   --soak-minutes <n>    then watch the store's memory at full load for n minutes
@@ -69,6 +74,7 @@ const parse = (args: string[]) => {
         rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
         connections: { type: 'string', default: DEFAULT_CONNECTIONS },
         only: { type: 'string', default: '' },
+        reads: { type: 'boolean', default: false },
         growth: { type: 'boolean', default: false },
         'growth-rows': { type: 'string', default: String(DEFAULT_GROWTH_ROWS) },
         'soak-minutes': { type: 'string', default: '0' },
@@ -89,6 +95,8 @@ export const readOptions = (args: string[]): Options => {
   const connections = listOf(values.connections).map((text) => wholeNumber('connections', text, 1));
   if (connections.length === 0) throw new BenchError('--connections is empty and should be a list such as 1,64');
   const only = listOf(values.only);
+  const reads = values.reads || (rounds > 0 && only.length === 0);
+  const readRounds = reads ? rounds || DEFAULT_ROUNDS : 0;
   const soakMinutes = minutes('soak-minutes', values['soak-minutes']);
   const isShort = seconds < DEFAULT_SECONDS;
   return {
@@ -97,11 +105,13 @@ export const readOptions = (args: string[]): Options => {
     rounds,
     connections: [...new Set(connections)].sort((a, b) => a - b),
     only,
+    readRounds,
     growth: values.growth,
     growthRows,
     soakMinutes,
     partial: {
       comparison: only.length > 0 || values.connections !== DEFAULT_CONNECTIONS || rounds < DEFAULT_ROUNDS || isShort,
+      reads: readRounds < DEFAULT_ROUNDS || isShort,
       growth: growthRows < DEFAULT_GROWTH_ROWS || isShort,
       soak: soakMinutes < FULL_SOAK_MINUTES,
     },

@@ -65,6 +65,11 @@ export const openPlantsTable = async (url: string) => {
       await client.query('VACUUM ANALYZE plants');
       await checkpoint();
     },
+    /** In their order, in decimal digits. */
+    ids: async (): Promise<string[]> => {
+      const { rows } = await client.query('SELECT id FROM plants ORDER BY id');
+      return rows.map(({ id }) => id);
+    },
     settings: async (): Promise<Record<string, string>> => {
       const { rows } = await client.query(SETTINGS);
       return Object.fromEntries(rows.map(({ name, value }) => [name, value]));

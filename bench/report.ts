@@ -7,8 +7,10 @@ import { comparisonSections } from './comparison-report.ts';
 import type { GrowthStep } from './growth.ts';
 import { growthSections, soakSections } from './growth-report.ts';
 import { type Machine, machineSlug } from './machine.ts';
-import type { Options } from './options.ts';
+import type { Options, Part } from './options.ts';
 import { say } from './progress.ts';
+import type { Reads } from './reads.ts';
+import { readsSections } from './reads-report.ts';
 import type { Soak } from './soak.ts';
 import { type TextTable, toMarkdown, toPlainText } from './text-table.ts';
 
@@ -27,7 +29,7 @@ export type Context = {
 export type Section = { title: string; table?: TextTable; lines?: string[] };
 
 type Report = {
-  part: 'comparison' | 'growth' | 'soak';
+  part: Part;
   title: string;
   /** How it was measured, in words. */
   setting: string;
@@ -45,6 +47,17 @@ export const reportComparison = (comparison: Comparison, context: Context): Prom
     sections: comparisonSections(comparison, context.options),
     svg: comparisonChart(comparison, context),
     data: comparison,
+    context,
+  });
+
+export const reportReads = (reads: Reads, context: Context): Promise<void> =>
+  publish({
+    part: 'reads',
+    title: 'Reads of Plant Store and its peers',
+    setting: `Measured for ${context.options.seconds} s each; figures are medians of ${context.options.readRounds} rounds`,
+    sections: readsSections(reads),
+    svg: undefined,
+    data: reads,
     context,
   });
 

@@ -6,6 +6,7 @@ import type { Load, LoadGenerator } from './load.ts';
 import { openPgbench } from './pgbench.ts';
 import { cpuSeconds, peakMemory } from './process-tree.ts';
 import { type ServerCommand, startServer } from './server.ts';
+import type { Get } from './verify-reads.ts';
 
 /** A target that runs and can be loaded. CPU time is in seconds since it started, memory in bytes. */
 export type OpenTarget = {
@@ -14,6 +15,8 @@ export type OpenTarget = {
   peakMemory: () => number | undefined;
   pid?: number;
   logFile?: string;
+  /** Servers only. */
+  get?: Get;
   stop: () => Promise<void>;
 };
 
@@ -94,6 +97,7 @@ const openServer = async ({ setting, command, token }: OpenServer): Promise<Open
     peakMemory: () => peakMemory(pid),
     pid,
     logFile,
+    get: (path) => fetch(new URL(path, url), { headers: { Authorization: `Bearer ${token}` }, signal }),
     stop,
   };
 };

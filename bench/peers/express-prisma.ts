@@ -1,7 +1,7 @@
-/** Express and Prisma, the obvious way: one `create` a request. */
+/** Express and Prisma, the obvious way: one `create`, `findUnique` or `findMany` a request. */
 import { PrismaPg } from '@prisma/adapter-pg';
 import express, { type ErrorRequestHandler } from 'express';
-import { Prisma, PrismaClient } from './generated/client.ts';
+import { type Plant, Prisma, PrismaClient } from './generated/client.ts';
 
 const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL }) });
 const app = express();
@@ -13,6 +13,26 @@ app.post('/plants', async (request, response) => {
   const plant = await prisma.plant.create({ data: { id: BigInt(id), name, tag } });
   response.json({ name: plant.name, tag: plant.tag ?? undefined });
 });
+
+app.get('/plants/:id', async (request, response) => {
+  const plant = await prisma.plant.findUnique({ where: { id: BigInt(request.params.id) } });
+  if (plant === null) response.status(404).json({ message: 'There is no such plant' });
+  else response.json(represent(plant));
+});
+
+/** A page as Prisma's documentation has it, by `cursor` and `skip`. */
+app.get('/plants', async (request, response) => {
+  const { limit = '100', cursor } = request.query;
+  const plants = await prisma.plant.findMany({
+    take: Number(limit),
+    orderBy: { id: 'asc' },
+    ...(cursor !== undefined && { skip: 1, cursor: { id: BigInt(String(cursor)) } }),
+  });
+  response.json(plants.map(represent));
+});
+
+/** `JSON.stringify` knows no bigint: the id is text. */
+const represent = ({ id, name, tag }: Plant) => ({ id: String(id), name, tag: tag ?? undefined });
 
 const answerError: ErrorRequestHandler = (error, _request, response, _next) => {
   const taken = error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002';

@@ -1,17 +1,11 @@
--- POST /plants with a fresh id in each request. Each thread counts its answers by status, done() prints the sums.
+-- POST /plants with a fresh id in each request.
 
 local bit = require('bit')
 local ffi = require('ffi')
 
-local threads = {}
-
-function setup(thread)
-  thread:set('number', #threads)
-  table.insert(threads, thread)
-end
+dofile(os.getenv('BENCH_FOLDER') .. '/wrk-count.lua')
 
 function init()
-  statuses = {}
   -- 24 bits of run, 4 of thread, 36 of request: no number comes twice.
   counter = ffi.cast('uint64_t', tonumber(os.getenv('BENCH_RUN'))) * 0x10000000000ULL
     + ffi.cast('uint64_t', number) * 0x1000000000ULL
@@ -35,24 +29,5 @@ function request()
 end
 
 function response(status)
-  statuses[status] = (statuses[status] or 0) + 1
-end
-
-function done(summary, latency)
-  local sums = {}
-  for _, thread in ipairs(threads) do
-    for status, count in pairs(thread:get('statuses')) do
-      sums[status] = (sums[status] or 0) + count
-    end
-  end
-  local counts = {}
-  for status, count in pairs(sums) do
-    table.insert(counts, string.format('"%d":%d', status, count))
-  end
-  local errors = summary.errors
-  print(string.format(
-    'RESULT {"statuses":{%s},"socketErrors":%d,"seconds":%.6f,"p50":%.4f,"p99":%.4f}',
-    table.concat(counts, ','), errors.connect + errors.read + errors.write + errors.timeout,
-    summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3
-  ))
+  count(status)
 end
