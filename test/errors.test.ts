@@ -190,7 +190,7 @@ describe('code 1003: a field is missing or wrong', () => {
 
 describe('paths and methods', () => {
   test('code 1200: no such path', async () => {
-    for (const path of ['/', '/nothing', '/plants/1', '/%zz']) {
+    for (const path of ['/', '/nothing', '/plants/1/2', '/%zz']) {
       const response = await service.agent.get(path);
       expect(response.status).toBe(404);
       expect(response.body.error).toBe(1200);
@@ -198,14 +198,19 @@ describe('paths and methods', () => {
   });
 
   test('code 1202: the method is not allowed here, and which are', async () => {
-    for (const method of ['get', 'put', 'patch', 'delete', 'options'] as const) {
-      const response = await service.agent[method]('/plants');
-      expect(response.status).toBe(405);
-      expect(response.headers.allow).toBe('POST');
-      expect(response.body.error).toBe(1202);
+    for (const [path, methods, allowed] of [
+      ['/plants', ['put', 'patch', 'delete'], 'GET, HEAD, POST, OPTIONS'],
+      ['/plants/1', ['post'], 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS'],
+      ['/livez', ['post', 'delete'], 'GET, HEAD, OPTIONS'],
+    ] as const) {
+      for (const method of methods) {
+        const response = await service.agent[method](path);
+        expect([response.status, response.headers.allow, response.body.error]).toEqual([405, allowed, 1202]);
+      }
+      const options = await service.agent.options(path);
+      expect([options.status, options.headers.allow, options.text]).toEqual([204, allowed, '']);
     }
-    const response = await service.agent.post('/livez');
-    expect([response.status, response.headers.allow]).toEqual([405, 'GET, HEAD']);
+    expect((await service.agent.options('/plants/1')).headers['accept-patch']).toBe('application/merge-patch+json');
   });
 });
 
@@ -264,13 +269,15 @@ describe('what is hardly HTTP', () => {
   });
 
   test('behind a good request does not take its answer', async () => {
-    expect(await sendRaw(`${post(1601)}garbage\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"name":"Fir"\}$/);
+    expect(await sendRaw(`${post(1601)}garbage\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 200 [\s\S]*\{"name":"Fir"\}HTTP\/1\.1 400 [\s\S]*"error":1006/,
+    );
     expect((await service.stored('1601'))?.name).toBe('Fir');
   });
 });
 
 test('code 1203: a request that does not arrive in time', async () => {
-  const impatient = await startTestService({ REQUEST_TIMEOUT: '1' });
+  const impatient = await startTestService({ REQUEST_TIMEOUT: '6' });
   const head = `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${impatient.token}\r\n`;
   for (const text of [head, `${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"id"`]) {
     expect(await sendRaw(text, impatient)).toMatch(/^HTTP\/1\.1 408 Request Timeout[\s\S]*"error":1203/);

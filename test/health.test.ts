@@ -13,7 +13,7 @@ describe('GET /livez and GET /readyz', () => {
     expect((await service.agent.get('/readyz')).body).toEqual({ status: 'ready' });
     expect((await service.agent.head('/readyz')).status).toBe(200);
     expect((await service.agent.get('/plants')).status).toBe(404);
-    expect((await service.agent.get('/api/v1/plants')).status).toBe(405);
+    expect((await service.agent.get('/api/v1/plants')).status).toBe(401);
   });
 
   test('are live and not ready on a database that is not migrated, code 1502', async () => {

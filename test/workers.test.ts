@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { scrape } from './support/scrape.ts';
 import { runCommand, startStore } from './support/store-process.ts';
 import { makeTemporaryFolder } from './support/temporary-folder.ts';
 
@@ -10,7 +11,7 @@ let store: Awaited<ReturnType<typeof startStore>>;
 beforeEach(async () => {
   nextId = 1;
   folder = makeTemporaryFolder();
-  store = await startStore({ DATA_DIR: folder, WORKERS: '2' });
+  store = await startStore({ DATA_DIR: folder, WORKERS: '2', METRICS_PORT: '0' });
 });
 afterEach(async () => {
   if (store.process.exitCode === null) process.kill(store.pid, 'SIGTERM');
@@ -30,6 +31,10 @@ const post = async (id = nextId++) => {
 const log = (): Record<string, unknown>[] =>
   store.output.text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
 const requests = () => log().filter(({ path }) => path === '/plants');
+const metrics = () => {
+  const port = log().find(({ msg }) => msg === 'metrics are served')?.port;
+  return scrape(`http://127.0.0.1:${port}/metrics`);
+};
 const startedPids = () => log().flatMap(({ msg, pid }) => (msg === 'worker started' ? [Number(pid)] : []));
 
 test('two workers serve one port, log whole lines, and stop like one', async () => {
@@ -42,6 +47,18 @@ test('two workers serve one port, log whole lines, and stop like one', async () 
   expect(new Set(requests().map(({ worker }) => worker))).toEqual(new Set([1, 2]));
 });
 
+test('the metrics are those of all workers, each under its number', async () => {
+  const name = 'plant_store_http_request_duration_seconds_count';
+  await Promise.all(Array.from({ length: 100 }, () => post()));
+  const { value } = await metrics();
+  expect(value(name, { route: '/plants', status: '200' })).toBe(100);
+  for (const worker of ['1', '2']) {
+    expect(value(name, { worker })).toBeGreaterThan(0);
+    expect(value('nodejs_eventloop_lag_p99_seconds', { worker })).toBeGreaterThan(0);
+    expect(value('plant_store_queue_items', { worker })).toBe(0);
+  }
+});
+
 test('a worker that dies is replaced', async () => {
   while (startedPids().length < 2) await setTimeout(50);
   process.kill(startedPids()[0] ?? 0, 'SIGKILL');
@@ -49,6 +66,9 @@ test('a worker that dies is replaced', async () => {
   expect(log()).toContainEqual(expect.objectContaining({ level: 'error', signal: 'SIGKILL', msg: 'a worker died' }));
   const isAlive = (pid: number) => process.kill(pid, 0);
   expect(startedPids().slice(1).every(isAlive)).toBe(true);
+  // The third's series are new ones, and the first's are no more: nothing that is counted falls.
+  while ((await metrics()).value('plant_store_build_info', { worker: '3' }) === undefined) await setTimeout(50);
+  expect((await metrics()).value('plant_store_build_info')).toBe(2);
   const statuses = await Promise.all(Array.from({ length: 40 }, () => post()));
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });

@@ -36,9 +36,9 @@ const startContainer = async () => {
     const container = await new GenericContainer(IMAGE)
       .withEnvironment({ POSTGRES_PASSWORD: 'test' })
       .withExposedPorts(5432)
-      // Not the log: the image starts its server twice, and at first on a socket only.
-      .withHealthCheck({ test: ['CMD-SHELL', 'pg_isready -U postgres -h 127.0.0.1'], interval: 250, retries: 240 })
-      .withWaitStrategy(Wait.forHealthCheck())
+      // Not the log: the image starts its server twice, and at first on a socket only. Not a health check, which Docker
+      // would go on with until the end, at the expense of the tests.
+      .withWaitStrategy(Wait.forSuccessfulCommand('pg_isready -U postgres -h 127.0.0.1'))
       .start();
     say(`Docker answers: the tests run on Testcontainers with ${IMAGE}.`);
     const url = `postgresql://postgres:test@${container.getHost()}:${container.getMappedPort(5432)}/postgres`;

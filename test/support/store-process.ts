@@ -2,6 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { execPath } from 'node:process';
 import { promisify } from 'node:util';
 import { variableNames } from '../../src/config.ts';
 
@@ -12,7 +13,8 @@ type Environment = Record<string, string>;
 /** No variable of the store set, neither by the environment nor by the .env of the one who tests. */
 export const NOTHING_SET: Environment = Object.fromEntries(variableNames.map((name) => [name, '']));
 
-const cleanEnvironment = (environment: Environment) => ({ ...process.env, ...NOTHING_SET, ...environment });
+/** The environment of the one who tests, without the store's settings but those given. */
+export const cleanEnvironment = (environment: Environment) => ({ ...process.env, ...NOTHING_SET, ...environment });
 
 /** Runs the command line, as `npx plant-store` does. @returns what it printed and its exit code */
 export const runCommand = async (words: string[], environment: Environment = {}) => {
@@ -26,10 +28,11 @@ export const runCommand = async (words: string[], environment: Environment = {})
   }
 };
 
-/** Starts the store as a person does and waits until it listens. */
+/** Starts the store as a person does, or on the database of `DATABASE_URL` as a machine does; waits until it listens. */
 export const startStore = async (environment: Environment & { DATA_DIR: string }) => {
   const env = cleanEnvironment({ PORT: '0', ...environment });
-  const process = spawn('npm', ['start'], { cwd: projectFolder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [program, words] = environment.DATABASE_URL ? [execPath, ['bin/plant-store.js', 'serve']] : ['npm', ['start']];
+  const process = spawn(program, words, { cwd: projectFolder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = { text: '' };
   for (const stream of [process.stdout, process.stderr]) stream.on('data', (chunk) => (output.text += chunk));
   const exited = once(process, 'exit').then(([code, signal]) => ({ code, signal }));
@@ -38,7 +41,8 @@ export const startStore = async (environment: Environment & { DATA_DIR: string }
     if (process.exitCode !== null) throw new Error(`the store ended with ${process.exitCode}:\n${output.text}`);
     await new Promise((resume) => setTimeout(resume, 10));
   }
-  const { pid } = JSON.parse(readFileSync(join(environment.DATA_DIR, 'store.json'), 'utf8')) as { pid: number };
+  const readPid = () => JSON.parse(readFileSync(join(environment.DATA_DIR, 'store.json'), 'utf8')).pid as number;
+  const pid = environment.DATABASE_URL ? (process.pid as number) : readPid();
   return {
     process,
     exited,

@@ -2,9 +2,12 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import supertest from 'supertest';
 import { readConfig } from '../../src/config.ts';
+import { createOpenApiDocument } from '../../src/openapi/openapi-document.ts';
 import { createService } from '../../src/service.ts';
 import { SCOPES } from '../../src/tokens/token.ts';
+import { createAnswerCheck } from './check-answer.ts';
 import { createTestDatabase } from './test-database.ts';
+import { watchAnswers } from './watch-answers.ts';
 
 export type LogLine = Record<string, unknown> & { level: string; msg: string };
 
@@ -26,8 +29,10 @@ export const startTestService = async (environment: Record<string, string> = {},
   });
   const logger = pino({ level: 'info', base: null, formatters: { level: (level) => ({ level }) } }, stream);
   const config = readConfig({ PORT: '0', ...environment });
-  const service = createService({ config, databaseUrl: databaseUrl ?? database.url, logger });
-  const baseUrl = `http://127.0.0.1:${await service.start()}`;
+  const service = await createService({ config, databaseUrl: databaseUrl ?? database.url, logger });
+  const port = await service.start();
+  watchAnswers(port, createAnswerCheck(createOpenApiDocument(config)));
+  const baseUrl = `http://127.0.0.1:${port}`;
   const token =
     migrated && databaseUrl === undefined
       ? await service.tokens.create({ name: 'test', scopes: SCOPES, expiresAt: null })
@@ -46,6 +51,9 @@ export const startTestService = async (environment: Record<string, string> = {},
         .post('/plants')
         .set({ Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers })
         .send(typeof body === 'string' ? body : JSON.stringify(body)),
+    /** A request that carries the token. */
+    request: (method: 'get' | 'head' | 'put' | 'patch' | 'delete', path: string) =>
+      agent[method](path).set('Authorization', `Bearer ${token}`),
     /** What PostgreSQL holds under an id. */
     stored: async (id: bigint | string) =>
       (await database.query('SELECT id, name, tag FROM plants WHERE id = $1', [String(id)]))[0],

@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { startTestService, type TestService } from './support/test-service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.stop());
+beforeEach(() => service.database.query('TRUNCATE plants'));
+
+const MIN = '-9223372036854775808';
+const MAX = '9223372036854775807';
+
+const insert = (sql: string) => service.database.query(`INSERT INTO plants (id, name, tag) ${sql}`);
+const get = (path: string, headers: Record<string, string> = {}) => service.request('get', path).set(headers);
+
+/** Follows the links to the next page. @returns the ids of each page */
+const walk = async (path: string, between: (page: string[]) => Promise<unknown> = async () => {}) => {
+  const pages: string[][] = [];
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const response = await get(next);
+    expect(response.status).toBe(200);
+    const page = [...response.text.matchAll(/"id":(-?\d+)/g)].map(([, id]) => id as string);
+    pages.push(page);
+    next = /^<(.+)>; rel="next"$/.exec(response.headers.link ?? '')?.[1];
+    await between(page);
+  }
+  return pages;
+};
+
+describe('GET /plants/{id}', () => {
+  test.each([MIN, '-1', '0', '4503599627370497', '9007199254740993', MAX])('has the exact id %s', async (id) => {
+    await insert(`VALUES (${id}, 'Fir', 'Abies'), (7, 'other', NULL)`);
+    const response = await get(`/plants/${id}`);
+    expect(response.status).toBe(200);
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(response.text).toBe(`{"id":${id},"name":"Fir","tag":"Abies"}`);
+  });
+
+  test('has no tag where none is stored, and an empty one where that is', async () => {
+    await insert(`VALUES (1, 'Fir', NULL), (2, 'Fir', '')`);
+    expect((await get('/plants/1')).text).toBe('{"id":1,"name":"Fir"}');
+    expect((await get('/plants/2')).text).toBe('{"id":2,"name":"Fir","tag":""}');
+  });
+
+  test('code 1201: there is no such plant', async () => {
+    const response = await get(`/plants/${MAX}`);
+    expect([response.status, response.body.error]).toEqual([404, 1201]);
+    expect(response.body.message).toContain(MAX);
+  });
+
+  test.each([
+    '9223372036854775808',
+    '-9223372036854775809',
+    '1.0',
+    '1e3',
+    '01',
+    '+1',
+    '0x1',
+    'x',
+    '%20',
+    '-',
+    '%zz',
+    '%FF',
+  ])('code 1005: the id %s', async (id) => {
+    const response = await get(`/plants/${id}`);
+    expect([response.status, response.body.error]).toEqual([400, 1005]);
+  });
+
+  test('takes -0 for 0', async () => {
+    await insert(`VALUES (0, 'Fir', NULL)`);
+    expect((await get('/plants/-0')).text).toBe('{"id":0,"name":"Fir"}');
+  });
+
+  test('is answered 304 while the plant is what If-None-Match names, and 200 once it is another', async () => {
+    await insert(`VALUES (1, 'Fir', NULL)`);
+    const { etag = '' } = (await get('/plants/1')).headers;
+    expect(etag).toMatch(/^"[\w-]{43}"$/);
+    for (const value of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const response = await get('/plants/1', { 'If-None-Match': value });
+      expect([response.status, response.text, response.headers.etag]).toEqual([304, '', etag]);
+    }
+    await service.database.query(`UPDATE plants SET tag = ''`);
+    const changed = await get('/plants/1', { 'If-None-Match': etag });
+    expect(changed.status).toBe(200);
+    expect(changed.headers.etag).not.toBe(etag);
+  });
+
+  test('many at once share statements, and each gets its own plant', async () => {
+    await insert(`SELECT i, 'name ' || i, NULL FROM generate_series(1, 300) i`);
+    const responses = await Promise.all(Array.from({ length: 400 }, (_, index) => get(`/plants/${(index % 400) + 1}`)));
+    for (const [index, { status, body }] of responses.entries()) {
+      const id = index + 1;
+      if (id <= 300) expect([status, body]).toEqual([200, { id, name: `name ${id}` }]);
+      else expect([status, body.error]).toEqual([404, 1201]);
+    }
+  });
+});
+
+describe('GET /plants', () => {
+  test('is an array in the order of ids, of 100 plants where no limit is given', async () => {
+    await insert(`SELECT i, 'Fir', NULL FROM generate_series(1, 150) i`);
+    await insert(`VALUES (${MAX}, 'last', 'x'), (${MIN}, 'first', NULL)`);
+    const response = await get('/plants');
+    expect(response.text).toMatch(new RegExp(`^\\[\\{"id":${MIN},"name":"first"\\},\\{"id":1,"name":"Fir"\\},`));
+    expect(response.body).toHaveLength(100);
+    expect((await walk('/plants')).map(({ length }) => length)).toEqual([100, 52]);
+  });
+
+  test('has no next page where the last one is full, and an empty page behind the last plant', async () => {
+    expect(await walk('/plants')).toEqual([[]]);
+    await insert(`SELECT i, 'Fir', NULL FROM generate_series(1, 6) i`);
+    expect(await walk('/plants?limit=3')).toEqual([
+      ['1', '2', '3'],
+      ['4', '5', '6'],
+    ]);
+    const { link } = (await get('/plants?limit=5')).headers;
+    await service.database.query('DELETE FROM plants WHERE id = 6');
+    expect(await walk(/<(.+)>/.exec(link ?? '')?.[1] ?? '')).toEqual([[]]);
+  });
+
+  test('is cut short where its plants are so long that nobody could hold a page of them', async () => {
+    await insert(`SELECT i, repeat('x', 1000000), NULL FROM generate_series(1, 10) i`);
+    await insert(`VALUES (11, repeat('x', 9000000), NULL)`);
+    expect(await walk('/plants?limit=1000')).toEqual([['1', '2', '3', '4', '5', '6', '7', '8'], ['9', '10'], ['11']]);
+  });
+
+  test('names the next page by an absolute path that keeps the other parameters', async () => {
+    await insert(`SELECT i, 'a&b > c', 'tag "é"' FROM generate_series(1, 3) i`);
+    const query = `tag=${encodeURIComponent('tag "é"')}&q=${encodeURIComponent('A&B >')}&limit=1&other=%2B`;
+    const { link = '' } = (await get(`/plants?${query}`)).headers;
+    expect(link).toMatch(/^<\/plants\?[\x21-\x3b=\x3f-\x7e]+>; rel="next"$/);
+    const next = new URL(/<(.+)>/.exec(link)?.[1] ?? '', 'http://localhost').searchParams;
+    expect(Object.fromEntries(next)).toEqual({
+      tag: 'tag "é"',
+      q: 'A&B >',
+      limit: '1',
+      other: '+',
+      cursor: expect.any(String),
+    });
+    expect(await walk(`/plants?${query}`)).toEqual([['1'], ['2'], ['3']]);
+  });
+
+  test('under a base path, the next page is there too', async () => {
+    const based = await startTestService({ BASE_PATH: '/api/v1' }, { databaseUrl: service.database.url });
+    await insert(`VALUES (1, 'Fir', NULL), (2, 'Fir', NULL)`);
+    const response = await based.agent.get('/api/v1/plants?limit=1').set('Authorization', `Bearer ${service.token}`);
+    await based.stop();
+    expect(response.headers.link).toMatch(/^<\/api\/v1\/plants\?limit=1&cursor=/);
+  });
+
+  test('by a tag is of those whose tag is equal to it, also when it is empty or longer than a B-tree takes', async () => {
+    const long = 'long '.repeat(20_000);
+    await insert(`VALUES (1, 'a', 'x'), (2, 'b', 'X'), (3, 'c', ''), (4, 'd', NULL), (5, 'e', 'x y')`);
+    for (const id of [6, 7]) expect((await service.post({ id, name: 'f', tag: long })).status).toBe(200);
+    expect(await walk('/plants?tag=x')).toEqual([['1']]);
+    expect(await walk('/plants?tag=x%20y')).toEqual([['5']]);
+    expect(await walk('/plants?tag=x+y')).toEqual([['5']]);
+    expect(await walk('/plants?tag=')).toEqual([['3']]);
+    expect(await walk('/plants?tag=nothing')).toEqual([[]]);
+    expect(await service.database.query('SELECT id FROM plants WHERE md5(tag) = md5($1)', [long])).toHaveLength(2);
+  });
+
+  test('by a part of the name is of those that have it, whatever the case, and takes no character for a pattern', async () => {
+    await insert(
+      `VALUES (1, 'Red MAPLE', NULL), (2, 'maple', 'x'), (3, '100%_\\', NULL), (4, 'Érable', NULL), (5, '', NULL)`,
+    );
+    for (const [q, ids] of [
+      ['maple', ['1', '2']],
+      ['D mApL', ['1']],
+      ['érAB', ['4']],
+      ['%', ['3']],
+      ['_', ['3']],
+      ['\\', ['3']],
+      ['0%_\\', ['3']],
+      ['a_l', []],
+      ['', ['1', '2', '3', '4', '5']],
+    ] as const) {
+      expect([q, await walk(`/plants?q=${encodeURIComponent(q)}`)]).toEqual([q, [ids]]);
+    }
+    expect(await walk('/plants?q=maple&tag=x')).toEqual([['2']]);
+  });
+
+  test.each([
+    ...['limit=0', 'limit=1001', 'limit=-1', 'limit=2147483648', 'limit=1.5', 'limit=', 'limit=x', 'limit=1&limit=2'],
+    ...['cursor=', 'cursor=x', 'cursor=MS41', 'cursor=OTIyMzM3MjAzNjg1NDc3NTgwOA', 'cursor=MQ&cursor=MQ'],
+    ...['tag=%00', 'q=%00', 'tag=%FF', 'q=%zz', 'q=a&q=b', 'q=%ED%A0%80'],
+  ])('code 1005: ?%s', async (query) => {
+    const response = await get(`/plants?${query}`);
+    expect([response.status, response.body.error]).toEqual([400, 1005]);
+    expect(response.body.message).toMatch(/^The (parameter (limit|cursor|tag|q)|query) /);
+  });
+
+  test('HEAD is answered as GET, without the body', async () => {
+    await insert(`VALUES (1, 'Fir', NULL), (2, 'Fir', NULL)`);
+    const list = await service.request('head', '/plants?limit=1');
+    expect([list.status, list.text, list.headers.link]).toEqual([
+      200,
+      undefined,
+      expect.stringContaining('rel="next"'),
+    ]);
+    const one = await service.request('head', '/plants/1');
+    expect([one.status, one.text, one.headers.etag]).toEqual([200, undefined, (await get('/plants/1')).headers.etag]);
+    expect((await service.request('head', '/plants/3')).status).toBe(404);
+  });
+
+  test('walked while plants come and go: each that stays comes once, in order, and none that was there before is missed', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 9 }),
+        fc.array(fc.record({ add: fc.boolean(), id: fc.integer({ min: -40, max: 40 }) }), { maxLength: 60 }),
+        async (limit, changes) => {
+          await service.database.query('TRUNCATE plants');
+          await insert(`SELECT i, 'Fir', NULL FROM generate_series(-40, 40, 2) i`);
+          const stayed = new Set(Array.from({ length: 41 }, (_, index) => String(index * 2 - 40)));
+          const waiting = changes.values();
+          const pages = await walk(`/plants?limit=${limit}`, async () => {
+            for (const { add, id } of waiting.take(4)) {
+              if (add) await insert(`VALUES (${id}, 'Fir', NULL) ON CONFLICT DO NOTHING`);
+              else {
+                await service.database.query(`DELETE FROM plants WHERE id = ${id}`);
+                stayed.delete(String(id));
+              }
+            }
+          });
+          const ids = pages.flat();
+          expect(ids).toEqual([...new Set(ids)].sort((a, b) => Number(a) - Number(b)));
+          expect(ids).toEqual(expect.arrayContaining([...stayed]));
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+});
