@@ -16,13 +16,31 @@ const NEVER = 'the end';
 const runs: Record<string, Run> = {
   'npm start': { kind: 'serves', ready: /curl .*\n/, until: NEVER },
   'npm test': { kind: 'elsewhere' },
-  'curl -i': { kind: 'ends', expect: /^HTTP\/1\.1 200 OK[\s\S]*\{"name":"Ginkgo","tag":"Ginkgo biloba"\}/m },
+  'npm run test:faults': { kind: 'elsewhere' },
+  'npm run test:security': { kind: 'elsewhere' },
+  'curl -i http://127.0.0.1:3000/plants -H': {
+    kind: 'ends',
+    expect: /^HTTP\/1\.1 200 OK[\s\S]*\{"name":"Ginkgo","tag":"Ginkgo biloba"\}/m,
+  },
+  'curl -i http://127.0.0.1:3000/plants/9223372036854775807 -H': {
+    kind: 'ends',
+    expect: /^HTTP\/1\.1 200 OK[\s\S]*\{"id":9223372036854775807,"name":"Ginkgo","tag":"Ginkgo biloba"\}/m,
+  },
+  "curl -i 'http://127.0.0.1:3000/plants?": {
+    kind: 'ends',
+    expect: /^HTTP\/1\.1 200 OK[\s\S]*\[\{"id":9223372036854775807,"name":"Ginkgo","tag":"Ginkgo biloba"\}/m,
+  },
+  'curl -i -X PUT': { kind: 'ends', expect: /^HTTP\/1\.1 200 OK[\s\S]*\{"name":"Maidenhair","tag":"tree"\}/m },
+  'curl -i -X PATCH': { kind: 'ends', expect: /^HTTP\/1\.1 200 OK[\s\S]*\{"name":"Maidenhair"\}/m },
+  'curl -i -X DELETE': { kind: 'ends', expect: /^HTTP\/1\.1 204 No Content/m },
   'npx plant-store token create --name alice --expires 30d': { kind: 'ends', expect: /^plant_[\w-]{43}$/m },
   'npx plant-store token list': { kind: 'ends', expect: /^alice +valid/m },
   'npx plant-store token revoke alice': { kind: 'ends' },
   'npm run studio': { kind: 'serves', ready: /5555/, until: 'docker compose up' },
   'docker compose up': { kind: 'elsewhere' },
   'docker compose --profile studio up': { kind: 'elsewhere' },
+  'npm run openapi': { kind: 'ends' },
+  'npm run client': { kind: 'ends' },
   'npm run check': { kind: 'ends' },
 };
 
@@ -74,7 +92,7 @@ try {
   for (const command of commands) {
     for (const server of serving.filter(({ until }) => command === until)) await stop(server);
     const key = Object.keys(runs).find(
-      (known) => known === command || (known === 'curl -i' && command.startsWith(known)),
+      (known) => known === command || (known.startsWith('curl ') && command.startsWith(known)),
     );
     if (key === undefined) throw new Error(`README.md has a command that CI does not run: ${command}`);
     process.stdout.write(`${command.slice(0, 70)}: ${await run(command, runs[key] as Run)}\n`);

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * Walks through all plants of a running store by `Link` alone, in pages of 97, while others are added and deleted, and
+ * compares what came with the file that was stored. Usage: walk-trees.ts FILE BASE_URL TOKEN
+ */
+const [file = '', baseUrl = '', token = ''] = process.argv.slice(2);
+const PAGE = 97;
+/** Far from the ids of the file at both ends, and between them. */
+const STRANGERS = 300;
+
+const ids = readFileSync(file, 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => (JSON.parse(line) as { id: number }).id);
+const taken = new Set(ids);
+const free = Array.from({ length: Math.max(...ids) }, (_, id) => id).filter((id) => !taken.has(id));
+const strangers = free.filter((_, index) => index % Math.ceil(free.length / STRANGERS) === 0);
+
+const request = async (method: string, path: string, plant?: object) => {
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  const body = plant && JSON.stringify(plant);
+  const response = await fetch(baseUrl + path, { method, headers, ...(body && { body }) });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+  return response;
+};
+
+let walking = true;
+let changes = 0;
+const disturb = async () => {
+  while (walking) {
+    await Promise.all(strangers.map((id) => request('POST', '/plants', { id, name: 'stranger' })));
+    await Promise.all(strangers.map((id) => request('DELETE', `/plants/${id}`)));
+    changes += 2 * strangers.length;
+  }
+};
+
+const walk = async () => {
+  const seen: number[] = [];
+  let pages = 0;
+  for (let path: string | undefined = `/plants?limit=${PAGE}`; path !== undefined; pages++) {
+    const response = await request('GET', path);
+    seen.push(...((await response.json()) as { id: number }[]).map(({ id }) => id));
+    path = /^<(.+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1];
+  }
+  return { seen, pages };
+};
+
+const disturbed = disturb();
+const { seen, pages } = await walk().finally(() => {
+  walking = false;
+});
+await disturbed;
+
+const counts = new Map<number, number>();
+for (const id of seen) counts.set(id, (counts.get(id) ?? 0) + 1);
+const wrong = ids.filter((id) => counts.get(id) !== 1);
+if (wrong.length > 0) throw new Error(`${wrong.length} plants did not come once, such as ${wrong[0]}`);
+if (seen.some((id, index) => index > 0 && id <= (seen[index - 1] ?? 0))) throw new Error('not in the order of ids');
+process.stdout.write(
+  `${ids.length} plants came once each, on ${pages} pages of ${PAGE} at most, while ${changes} changes were made around them; ` +
+    `${seen.length - ids.length} others were seen\n`,
+);
