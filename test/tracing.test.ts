@@ -81,6 +81,7 @@ describe('a request is traced', () => {
       request.set({ Authorization: `Bearer ${service.token}`, traceparent: SAMPLED }).then(({ status }) => status);
     const { agent } = service;
     expect(await send(agent.get('/plants/1'))).toBe(200);
+    expect(await send(agent.get('/plants?limit=1'))).toBe(200);
     expect(await send(agent.get('/plants?tag=x'))).toBe(200);
     expect(await send(agent.put('/plants/1').send({ name: 'Yew' }))).toBe(200);
     expect(await send(agent.delete('/plants/1'))).toBe(204);
@@ -91,12 +92,14 @@ describe('a request is traced', () => {
       .map(({ name, parentSpanId }) => [nameOf(parentSpanId), name]);
     expect(statements).toEqual([
       ['batch', 'SELECT plants'],
+      ['batch', 'SELECT plants'],
       ['GET /plants', 'SELECT plants'],
       ['PUT /plants/:id', 'UPDATE plants'],
       ['DELETE /plants/:id', 'DELETE plants'],
     ]);
     expect(spans.filter(({ name }) => name === 'queue').map(({ attributes }) => attributes)).toEqual([
       { 'plant_store.queue': 'reads' },
+      { 'plant_store.queue': 'pages' },
     ]);
   });
 

@@ -27,7 +27,7 @@ const recordQuery = async ({ after, ids }: Page): Promise<Query> => {
     return [{}];
   };
   const database = { $queryRaw } as unknown as Parameters<typeof createPlantRepository>[0]['database'];
-  await createPlantRepository({ database }).list({ limit: PAGE_LIMIT, after: BigInt(after) });
+  await createPlantRepository({ database }).list([{ limit: PAGE_LIMIT, after: BigInt(after) }]);
   const [query] = recorded;
   if (query === undefined || recorded.length > 1) throw new Error('the repository asks more than one query for a page');
   return query;

@@ -2,13 +2,11 @@ import type { Database } from '../database/database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
 
-/** Which plants: those after `after` in the order of ids, `limit` at most, with this tag and this text in their name. */
-export type PlantFilter = {
-  limit: number;
-  after?: bigint | undefined;
-  tag?: string | undefined;
-  nameContains?: string | undefined;
-};
+/** Which plants: those after `after` in the order of ids, `limit` at most. */
+export type PageRequest = { limit: number; after?: bigint | undefined };
+
+/** With this tag, and this text in their name. */
+export type PlantFilter = { tag?: string | undefined; nameContains?: string | undefined };
 
 /** Plants in the order of their ids. */
 export type PlantPage = {
@@ -22,6 +20,8 @@ export type PlantPage = {
 
 /** Of names and tags on a page: one of very long names is cut short, as neither PostgreSQL nor Node.js can hold all of it. */
 const MAX_PAGE_BYTES = 8_388_608;
+
+const MIN_INT64 = -(2n ** 63n);
 
 type Row = { id: bigint; name: string; tag: string | null };
 
@@ -54,30 +54,27 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
     return new Map(rows.map((row) => [row.id, toStoredPlant(row)]));
   },
 
-  /** PostgreSQL writes the JSON, as Prisma takes longer for a hundred rows than PostgreSQL does for all of it. */
-  list: async ({ limit, after, tag, nameContains }: PlantFilter): Promise<PlantPage> => {
+  /** @returns a page for each, all by one statement */
+  list: (pages: PageRequest[]): Promise<PlantPage[]> => {
+    const afters = pages.map(({ after }) => after ?? 'NULL');
+    const limits = pages.map(({ limit }) => limit);
+    const follows = Prisma.sql`
+      id >= coalesce(wanted.after, ${MIN_INT64}) AND id IS DISTINCT FROM wanted.after`;
+    return database.$queryRaw<PlantPage[]>`
+      SELECT json, "lastId", "hasNext"
+      FROM unnest(${`{${afters}}`}::bigint[], ${`{${limits}}`}::int[]) WITH ORDINALITY AS wanted (after, size, place),
+        LATERAL (${selectPage(follows, Prisma.sql`wanted.size`)}) AS page
+      ORDER BY place`;
+  },
+
+  /** A page of its own statement, as PostgreSQL plans each search anew. */
+  search: async ({ limit, after, tag, nameContains }: PageRequest & PlantFilter): Promise<PlantPage> => {
     const conditions = [
       ...(after === undefined ? [] : [Prisma.sql`id > ${after}`]),
       ...(tag === undefined ? [] : [Prisma.sql`md5(tag) = md5(${tag}) AND tag = ${tag}`]),
       ...(nameContains === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(nameContains)}`]),
     ];
-    const where = conditions.length > 0 ? Prisma.sql`WHERE ${Prisma.join(conditions, ' AND ')}` : Prisma.empty;
-    const [page] = await database.$queryRaw<[PlantPage]>`
-      WITH found AS (SELECT id, name, tag FROM plants ${where} ORDER BY id LIMIT ${limit + 1}),
-        measured AS (
-          SELECT *, sum(octet_length(name) + coalesce(octet_length(tag), 0)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS bytes
-          FROM found
-        ),
-        page AS (
-          SELECT id, name, tag FROM measured
-          WHERE bytes <= ${MAX_PAGE_BYTES} OR id = (SELECT min(id) FROM found)
-          ORDER BY id LIMIT ${limit}
-        )
-      SELECT
-        '[' || coalesce(string_agg(json_strip_nulls(row_to_json(page))::text, ',' ORDER BY id), '') || ']' AS json,
-        max(id) AS "lastId",
-        count(*) < (SELECT count(*) FROM found) AS "hasNext"
-      FROM page`;
+    const [page] = await database.$queryRaw<[PlantPage]>`${selectPage(Prisma.join(conditions, ' AND '), limit)}`;
     return page;
   },
 
@@ -101,6 +98,24 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
 });
 
 export type PlantRepository = ReturnType<typeof createPlantRepository>;
+
+/** PostgreSQL writes the JSON, as Prisma takes longer for a hundred rows than PostgreSQL does for all of it. */
+const selectPage = (where: Prisma.Sql, limit: Prisma.Sql | number) => Prisma.sql`
+  WITH found AS (SELECT id, name, tag FROM plants WHERE ${where} ORDER BY id LIMIT ${limit} + 1),
+    measured AS (
+      SELECT *, sum(octet_length(name) + coalesce(octet_length(tag), 0)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS bytes
+      FROM found
+    ),
+    page AS (
+      SELECT id, name, tag FROM measured
+      WHERE bytes <= ${MAX_PAGE_BYTES} OR id = (SELECT min(id) FROM found)
+      ORDER BY id LIMIT ${limit}
+    )
+  SELECT
+    '[' || coalesce(string_agg(concat('{"id":', id, ',"name":', to_json(name), ',"tag":' || to_json(tag)::text, '}'), ',' ORDER BY id), '') || ']' AS json,
+    max(id) AS "lastId",
+    count(*) < (SELECT count(*) FROM found) AS "hasNext"
+  FROM page`;
 
 const toStoredPlant = ({ id, name, tag }: Row): StoredPlant => ({ id, name, tag: tag ?? undefined });
 

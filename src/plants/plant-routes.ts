@@ -25,7 +25,10 @@ export const createPlantRoutes = (options: PlantRoutesOptions) => {
     .route('/plants')
     .get(requireReadScope, async (request, response) => {
       const { limit, cursor, tag, q } = parseParameters(plantQuerySchema, request.query);
-      const { json, lastId, hasNext } = await plants.list({ limit, after: cursor, tag, nameContains: q });
+      const { json, lastId, hasNext } = await plants.list(
+        { limit, after: cursor, tag, nameContains: q },
+        () => response.destroyed,
+      );
       if (hasNext && lastId !== null) response.set('Link', linkToNext(request, cursorAfter(lastId)));
       sendJsonText(response, json);
     })

@@ -3,7 +3,7 @@ import { DatabaseTimeoutError } from '../database/within-time.ts';
 import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
 import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
 import { OutcomeUnknownError, OverloadedError, PlantChangedError, PlantUnknownError } from './plant-errors.ts';
-import type { PlantFilter, PlantPage, PlantRepository } from './plant-repository.ts';
+import type { PageRequest, PlantFilter, PlantPage, PlantRepository } from './plant-repository.ts';
 import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
 import { storeBatch } from './store-batch.ts';
 
@@ -12,10 +12,10 @@ export type PlantCondition = (plant: StoredPlant) => boolean;
 
 type PlantStoreOptions = {
   repository: PlantRepository;
-  /** Of creating and reading single plants, and of what takes a statement for itself. */
-  limits: Record<'writes' | 'reads' | 'statements', BatchLimits>;
+  /** Of creating and reading single plants, of pages of all plants, and of what takes a statement for itself. */
+  limits: Record<'writes' | 'reads' | 'pages' | 'statements', BatchLimits>;
   /** For who wants to look on; told the queue's name. */
-  observeQueue?: (name: 'writes' | 'reads', queue: ObservedQueue) => QueueObserver | undefined;
+  observeQueue?: (name: 'writes' | 'reads' | 'pages', queue: ObservedQueue) => QueueObserver | undefined;
 };
 
 /** The store's operations: how requests come together, and what a plant must be like to be changed. */
@@ -38,6 +38,13 @@ export const createPlantStore = ({ repository, limits, observeQueue }: PlantStor
     limits: limits.reads,
   });
 
+  const pages = createBatchQueue({
+    run: repository.list,
+    bytesOf: () => 0,
+    lateError: () => new DatabaseTimeoutError('The database did not answer in time.'),
+    observe: (queue) => observeQueue?.('pages', queue),
+    limits: limits.pages,
+  });
   const statements = createBatchQueue({
     run: async ([send]: (() => Promise<unknown>)[]) => [await send?.()],
     bytesOf: () => 0,
@@ -76,7 +83,13 @@ export const createPlantStore = ({ repository, limits, observeQueue }: PlantStor
     create: (plant: NewPlant, isAbandoned: () => boolean): Promise<void> => writes.add(plant, isAbandoned),
     find,
     /** @throws {OverloadedError} what PostgreSQL threw */
-    list: (filter: PlantFilter): Promise<PlantPage> => inTurn(() => repository.list(filter)),
+    list: (
+      { tag, nameContains, ...page }: PageRequest & PlantFilter,
+      isAbandoned?: () => boolean,
+    ): Promise<PlantPage> =>
+      tag === undefined && nameContains === undefined
+        ? pages.add(page, isAbandoned)
+        : inTurn(() => repository.search({ ...page, tag, nameContains })),
     /**
      * @returns the plant as it is now
      * @throws {PlantUnknownError} {PlantChangedError}
