@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { createLogger, flush } from '../logger.ts';
@@ -10,6 +11,10 @@ import { ensureLocalToken } from './local-token.ts';
 import { waitForStopSignal } from './stop-signal.ts';
 import { lockStore } from './store-lock.ts';
 import { createWorkers } from './workers.ts';
+
+// V8 may come to believe that responses live long and allocate them among what is old. They do not, and each then keeps
+// what it refers to through further collections: 45 µs of CPU a request instead of 35, and 90 MiB more memory.
+setFlagsFromString('--no-allocation-site-pretenuring');
 
 /** Serves the store until a signal stops it, with everything that it was given released again. */
 export const serve = async (config: Config): Promise<void> => {

@@ -57,18 +57,20 @@ export const createHttpServer = (options: HttpServerOptions) => {
       onRefused?.(error);
     },
   };
-  const underWay = new Set<ServerResponse>();
+  const lastResponses = new Map<Duplex, ServerResponse | undefined>();
   let closing = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     const before = lastResponses.get(request.socket);
     if (before && closesConnection(before)) return;
     lastResponses.set(request.socket, response);
-    underWay.add(response);
-    response.once('close', () => underWay.delete(response));
     // Node.js loses what comes with a request that asks for another protocol, and would wait for it, or read on amid it.
     if (closing || request.headers.upgrade !== undefined) closeAfter(response);
     handler(request, response, () => refuse.request(response, REQUEST_NOT_HTTP));
   };
+  server.on('connection', (socket) => {
+    lastResponses.set(socket, undefined);
+    socket.once('close', () => lastResponses.delete(socket));
+  });
   server.on('request', onRequest);
   // Not the default, which invites the body before the token is checked; whoever reads the body invites it.
   server.on('checkContinue', onRequest);
@@ -79,7 +81,9 @@ export const createHttpServer = (options: HttpServerOptions) => {
     socket.on('error', () => {});
     afterwards(lastResponses.get(socket), () => refuse.connection(socket, CONNECT_NOT_ALLOWED));
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerClientError(error, socket, refuse));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
+    answerClientError(error, socket, lastResponses.get(socket), refuse),
+  );
   return {
     /** @returns the port */
     listen: (host: string, port: number) =>
@@ -99,9 +103,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
     close: async ({ delay, timeout }: { delay: number; timeout: number }) => {
       closing = true;
       // Or a client would send its next request on a connection that is about to be closed.
-      for (const response of underWay) {
-        if (!response.headersSent && lastResponses.get(response.req.socket) === response) closeAfter(response);
-      }
+      for (const last of lastResponses.values()) if (last && !last.headersSent) closeAfter(last);
       if (delay > 0) await setTimeout(delay);
       await closeServer(server, timeout);
     },
@@ -116,9 +118,6 @@ const closeServer = async (server: Server, timeout: number) => {
   clearInterval(closeIdle);
   clearTimeout(cutOff);
 };
-
-/** The last response of each connection, to tell whether what comes behind it may be answered. */
-const lastResponses = new WeakMap<Duplex, ServerResponse>();
 
 const REQUEST_NOT_HTTP = new ApiError(
   'requestNotHttp',
@@ -139,9 +138,13 @@ type Refuse = {
  * What Node.js cannot parse never reaches the app; it is answered here, with an Error like all else. But never in the
  * place of another answer: the requests before it are answered first, and one that was answered already is not again.
  */
-const answerClientError = (error: NodeJS.ErrnoException, socket: Socket, refuse: Refuse): void => {
+const answerClientError = (
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  last: ServerResponse | undefined,
+  refuse: Refuse,
+): void => {
   const answer = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? REQUEST_TOO_SLOW : REQUEST_NOT_HTTP;
-  const last = lastResponses.get(socket);
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
   else if (last?.req.complete !== false) afterwards(last, () => refuse.connection(socket, answer));
   // Who ended amid a body has most likely gone away, which is how the log shall tell it.
