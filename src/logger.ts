@@ -28,11 +28,23 @@ export const createLogger = ({ level, format, worker }: LoggerOptions): Logger =
     {
       level,
       base: worker === undefined ? null : { worker },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: createIsoTime(),
       formatters: { level: (label) => ({ level: label }) },
     },
     stream,
   );
+};
+
+/** pino's own `isoTime`, but for writing the same millisecond again and again, which took 1 µs of CPU a line. */
+const createIsoTime = () => {
+  let at = Number.NaN;
+  let text = '';
+  return () => {
+    const now = Date.now();
+    if (now !== at) text = `,"time":"${new Date(now).toISOString()}"`;
+    at = now;
+    return text;
+  };
 };
 
 /** Resolves when what was logged is written. */

@@ -8,8 +8,7 @@ import { toApiError } from './to-api-error.ts';
 export const handleError: ErrorRequestHandler = (thrown, request, response, next) => {
   const error = toApiError(thrown);
   response.locals.errorCode = error.code;
-  // pino-http logs `err` with its stack: of a fault, the one that caused it.
-  if (error.status >= 500) response.err = (error.cause as Error) ?? error;
+  if (error.status >= 500) response.locals.fault = (error.cause as Error) ?? error;
   if (response.headersSent) return next(thrown);
   if (isLeftUnread(request)) closeAfter(response);
   sendJson(response.status(error.status).set(error.headers), error);
