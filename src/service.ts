@@ -6,6 +6,7 @@ import { assertMigrated } from './database/migration-state.ts';
 import { withinTime } from './database/within-time.ts';
 import { ApiError } from './http/api-error.ts';
 import { createHttpServer } from './http/http-server.ts';
+import { messageClassesOf } from './http/message-classes.ts';
 import { createInstruments } from './instruments.ts';
 import { createFailedTokens } from './limits/failed-tokens.ts';
 import { createRateLimit } from './limits/rate-limit.ts';
@@ -91,6 +92,7 @@ export const createService = async ({ config, databaseUrl, logger, worker }: Ser
   });
   const server = createHttpServer({
     handler: app,
+    classes: messageClassesOf(app),
     requestTimeout: config.requestTimeout,
     maxConnections: config.maxConnections,
     onRefused: instruments.countRefusal,

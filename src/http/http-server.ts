@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { ApiError } from './api-error.ts';
 import { closeAfter, closesConnection, endInStages } from './close-in-stages.ts';
+import type { MessageClasses } from './message-classes.ts';
 import { refuseConnection, refuseRequest } from './refuse.ts';
 
 /** Longer than the 60 s for which load balancers keep a connection, so that they close first and lose no request; in ms. */
@@ -25,6 +26,8 @@ export class ListenError extends Error {
 type HttpServerOptions = {
   /** Answers a request, or calls `next` where the target has no path, or where an answer failed that had begun. */
   handler: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+  /** Node.js's own where there are none. */
+  classes?: MessageClasses;
   /** How long a client may take to send a request, in ms. */
   requestTimeout: number;
   /** How many connections may be open at once; more are closed as they come. */
@@ -37,8 +40,9 @@ type HttpServerOptions = {
 
 /** An HTTP server: listens, and stops without losing a request. */
 export const createHttpServer = (options: HttpServerOptions) => {
-  const { handler, requestTimeout, maxConnections, addressVariables = 'PORT or HOST', onRefused } = options;
+  const { handler, classes, requestTimeout, maxConnections, addressVariables = 'PORT or HOST', onRefused } = options;
   const server = createServer({
+    ...classes,
     requestTimeout,
     headersTimeout: requestTimeout,
     // The app answers what has no Host, with an Error.
