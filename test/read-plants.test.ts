@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { startTestService, type TestService } from './support/test-service.ts';
@@ -180,6 +181,27 @@ describe('GET /plants', () => {
       expect([q, await walk(`/plants?q=${encodeURIComponent(q)}`)]).toEqual([q, [ids]]);
     }
     expect(await walk('/plants?q=maple&tag=x')).toEqual([['2']]);
+  });
+
+  test('by a tag or a part of the name is served by an index, as the table is too long to be read each time', async () => {
+    await insert(`SELECT i, md5(i::text), md5(i::text) FROM generate_series(1, 50000) i`);
+    await service.database.query('ANALYZE plants');
+    const [{ name } = {}] = await service.database.query('SELECT name FROM plants WHERE id = 25000');
+    const part = String(name).slice(4, 24);
+    const scans = async () => {
+      const rows = await service.database.query(`
+        SELECT indexrelname AS index, idx_scan::int AS scans FROM pg_stat_user_indexes WHERE relname = 'plants'`);
+      return Object.fromEntries(rows.map(({ index, scans }) => [index, scans])) as Record<string, number>;
+    };
+    const before = await scans();
+    expect(await walk(`/plants?q=${part}`)).toEqual([['25000']]);
+    expect(await walk(`/plants?tag=${name}`)).toEqual([['25000']]);
+    // PostgreSQL counts with a delay.
+    let after = before;
+    while ((after.plants_name_idx ?? 0) === before.plants_name_idx || after.plants_tag_idx === before.plants_tag_idx) {
+      await setTimeout(100);
+      after = await scans();
+    }
   });
 
   test.each([
