@@ -12,12 +12,11 @@ import { waitForStopSignal } from './stop-signal.ts';
 import { lockStore } from './store-lock.ts';
 import { createWorkers } from './workers.ts';
 
-// V8 may come to believe that responses live long and allocate them among what is old. They do not, and each then keeps
-// what it refers to through further collections: 45 µs of CPU a request instead of 35, and 90 MiB more memory.
-setFlagsFromString('--no-allocation-site-pretenuring');
-
 /** Serves the store until a signal stops it, with everything that it was given released again. */
 export const serve = async (config: Config): Promise<void> => {
+  // V8 may come to believe that responses live long and allocate them among what is old. They do not, and each then keeps
+  // what it refers to through further collections: 45 µs of CPU a request instead of 35, and 90 MiB more memory.
+  setFlagsFromString('--no-allocation-site-pretenuring');
   const logger = createLogger({ level: config.logLevel, format: config.logFormat, worker: cluster.worker?.id });
   const stopSignal = waitForStopSignal({ logger, timeout: config.shutdownDelay + config.shutdownTimeout });
   if (cluster.isWorker) return serveAsWorker({ config, logger, stopSignal });

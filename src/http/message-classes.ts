@@ -17,8 +17,8 @@ const withPrototype = <Class extends typeof IncomingMessage | typeof ServerRespo
   base: Class,
   prototype: object,
 ) => {
-  function Message(...words: unknown[]): object {
-    return Reflect.construct(base, words, Message);
+  function Message(...args: unknown[]): object {
+    return Reflect.construct(base, args, Message);
   }
   Message.prototype = prototype;
   return Message as unknown as Class;
