@@ -148,16 +148,19 @@ test('a client that goes away while its plant waits does not have it stored', as
   expect(await service.stored('5')).toBeUndefined();
 });
 
-test('slow searches leave connections to those who store and read plants', async () => {
-  await start({ DATABASE_CONNECTIONS: '6' });
-  await service.post({ id: 1, name: 'Fir' });
-  await service.database.query(`
+test.each(['/plants', '/plants?tag=x', '/plants?q=s'])(
+  'slow answers to GET %s leave connections to others',
+  async (path) => {
+    await start({ DATABASE_CONNECTIONS: '8' });
+    await service.post({ id: 1, name: 'Fir' });
+    await service.database.query(`
     ALTER TABLE plants RENAME TO stored;
     CREATE VIEW plants AS SELECT * FROM stored WHERE id < 100 OR pg_sleep(2) IS NOT NULL;
-    INSERT INTO stored VALUES (100, 'slow')`);
-  const searches = Array.from({ length: 10 }, () => service.request('get', '/plants').then(({ status }) => status));
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  const first = await Promise.race([...searches, service.request('get', '/plants/1').then(({ text }) => text)]);
-  expect(first).toBe('{"id":1,"name":"Fir"}');
-  await Promise.all(searches);
-});
+    INSERT INTO stored VALUES (100, 'slow', 'x')`);
+    const searches = Array.from({ length: 10 }, () => service.request('get', path).then(({ status }) => status));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const first = await Promise.race([...searches, service.request('get', '/plants/1').then(({ text }) => text)]);
+    expect(first).toBe('{"id":1,"name":"Fir"}');
+    await Promise.all(searches);
+  },
+);

@@ -18,6 +18,9 @@ type PlantStoreOptions = {
   observeQueue?: (name: 'writes' | 'reads' | 'pages', queue: ObservedQueue) => QueueObserver | undefined;
 };
 
+/** Of a plant in the JSON of a page, about; in bytes. */
+const PLANT_BYTES = 100;
+
 /** The store's operations: how requests come together, and what a plant must be like to be changed. */
 export const createPlantStore = ({ repository, limits, observeQueue }: PlantStoreOptions) => {
   const writes = createBatchQueue({
@@ -37,14 +40,15 @@ export const createPlantStore = ({ repository, limits, observeQueue }: PlantStor
     observe: (queue) => observeQueue?.('reads', queue),
     limits: limits.reads,
   });
-
   const pages = createBatchQueue({
     run: repository.list,
-    bytesOf: () => 0,
+    // Guessed, so that long pages leave nearly alone: a statement has the time of one.
+    bytesOf: ({ limit }: PageRequest) => limit * PLANT_BYTES,
     lateError: () => new DatabaseTimeoutError('The database did not answer in time.'),
     observe: (queue) => observeQueue?.('pages', queue),
     limits: limits.pages,
   });
+
   const statements = createBatchQueue({
     run: async ([send]: (() => Promise<unknown>)[]) => [await send?.()],
     bytesOf: () => 0,
@@ -52,7 +56,8 @@ export const createPlantStore = ({ repository, limits, observeQueue }: PlantStor
     limits: limits.statements,
   });
   /** Sends a statement in its turn, for the request that it belongs to. */
-  const inTurn = <Result>(send: () => Promise<Result>) => statements.add(AsyncResource.bind(send)) as Promise<Result>;
+  const inTurn = <Result>(send: () => Promise<Result>, isAbandoned?: () => boolean) =>
+    statements.add(AsyncResource.bind(send), isAbandoned) as Promise<Result>;
 
   /** @throws {PlantUnknownError} {OverloadedError} what PostgreSQL threw */
   const find = (id: bigint, isAbandoned?: () => boolean): Promise<StoredPlant> => reads.add(id, isAbandoned);
@@ -89,7 +94,7 @@ export const createPlantStore = ({ repository, limits, observeQueue }: PlantStor
     ): Promise<PlantPage> =>
       tag === undefined && nameContains === undefined
         ? pages.add(page, isAbandoned)
-        : inTurn(() => repository.search({ ...page, tag, nameContains })),
+        : inTurn(() => repository.search({ ...page, tag, nameContains }), isAbandoned),
     /**
      * @returns the plant as it is now
      * @throws {PlantUnknownError} {PlantChangedError}

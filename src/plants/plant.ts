@@ -8,7 +8,7 @@ export const storableText = z
   .refine((text) => text.isWellFormed(), 'should not contain an unpaired surrogate, which cannot be stored')
   .meta({ pattern: '^[^\\u0000]*$' });
 
-const MIN_INT64 = -9_223_372_036_854_775_808n;
+export const MIN_INT64 = -9_223_372_036_854_775_808n;
 const MAX_INT64 = 9_223_372_036_854_775_807n;
 
 const int64 = z.int64({

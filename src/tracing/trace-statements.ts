@@ -37,7 +37,7 @@ export const traceStatements = (factory: SqlDriverAdapterFactory, tracer: Tracer
 /** What a statement does to which table, such as `INSERT plants`. */
 const summarize = (sql: string): string => {
   const [, words = '', table] =
-    /\b(INSERT INTO|UPDATE|DELETE FROM|FROM)\s+(?:"?\w+"?\.)?"?(\w+)\b(?!\s*\()/i.exec(sql) ?? [];
+    /\b(INSERT INTO|UPDATE|DELETE FROM|FROM)\s+(?:"?\w+"?\.)?"?(\w+)\b(?!\()/i.exec(sql) ?? [];
   if (table === undefined) return 'postgresql';
   const [verb = ''] = words.toUpperCase().split(' ');
   return `${verb === 'FROM' ? 'SELECT' : verb} ${table}`;
