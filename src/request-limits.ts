@@ -34,8 +34,8 @@ export const limitRequests = ({ requestTimeout, queueLimit, databaseConnections 
     writes,
     // Nobody knows beforehand how long what is read is: 64 plants are 64 MiB at most, with the usual BODY_LIMIT.
     reads: { ...writes, batchItems: 64 },
-    // A page is 4 MiB at most, but for one plant that is longer than that: 64 MiB under way, as of plants.
-    pages: { ...writes, batchItems: 8, batchBytes: 100_000 },
+    // A page among others is 1 MiB at most, and a long one (limit=1000) is alone: 32 MiB under way.
+    pages: { ...writes, batchItems: 16, batchBytes: 200_000 },
     // Each its own. However slow they are, they leave connections to the batches of all kinds and to the look-up of
     // tokens, where there are enough for one of each.
     statements: { ...writes, batches: Math.max(1, databaseConnections - 3 * writes.batches - 1), batchItems: 1 },

@@ -147,6 +147,50 @@ describe('GET /plants', () => {
     }
   });
 
+  test('has each plant as it is by itself, whatever its name and tag are made of', async () => {
+    const text = fc.oneof(
+      fc.constantFrom(
+        '',
+        'null',
+        'a,b',
+        '", "',
+        '\\',
+        '\\"',
+        '"}, {"',
+        '\n\t\r\b\f\u0001\u007f',
+        '\u2028é木🌳',
+        ',"tag":null',
+      ),
+      fc.string({ unit: 'grapheme' }).filter((characters) => !characters.includes('\0')),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.record({ name: text, tag: fc.option(text) }), { maxLength: 20 }), async (plants) => {
+        await service.database.query('TRUNCATE plants');
+        const [names, tags] = [plants.map(({ name }) => name), plants.map(({ tag }) => tag)];
+        await service.database.query(
+          `INSERT INTO plants (name, tag, id)
+           SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY`,
+          [names, tags],
+        );
+        const each = await Promise.all(plants.map((_, index) => get(`/plants/${index + 1}`)));
+        const whole = `[${each.map(({ text }) => text).join()}]`;
+        expect(JSON.parse(whole)).toEqual(
+          plants.map(({ name, tag }, index) => ({ id: index + 1, name, ...(tag !== null && { tag }) })),
+        );
+        expect((await get('/plants')).text).toBe(whole);
+        expect((await get('/plants?q=')).text).toBe(whole);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('is as long as asked for where one of its plants is far longer than the others', async () => {
+    await insert(`SELECT i, repeat('木', CASE i WHEN 50 THEN 1000000 ELSE 1 END), NULL FROM generate_series(1, 200) i`);
+    const pages = await walk('/plants');
+    expect(pages.map(({ length }) => length)).toEqual([100, 100]);
+    expect((await get('/plants')).body[49].name).toHaveLength(1_000_000);
+  });
+
   test('is cut short where its plants are so long that nobody could hold a page of them', async () => {
     await insert(`SELECT i, repeat('x', 1000000), NULL FROM generate_series(1, 10) i`);
     await insert(`VALUES (11, repeat('x', 9000000), NULL)`);

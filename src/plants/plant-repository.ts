@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { MIN_INT64, type NewPlant, type PlantChange, type StoredPlant } from './plant.ts';
+import { type PlantColumns, type PlantPage, toPlantPage } from './plant-page.ts';
 import { MAX_LIMIT } from './plant-parameters.ts';
 
 /** Which plants: those after `after` in the order of ids, `limit` at most. */
@@ -9,18 +10,10 @@ export type PageRequest = { limit: number; after?: bigint | undefined };
 /** With this tag, and this text in their name. */
 export type PlantFilter = { tag?: string | undefined; nameContains?: string | undefined };
 
-/** Plants in the order of their ids. */
-export type PlantPage = {
-  /** A JSON array of StoredPlants. */
-  json: string;
-  /** Null where there are none. */
-  lastId: bigint | null;
-  /** Whether there are more behind them. */
-  hasNext: boolean;
-};
-
 /** Of names and tags on a page: one of very long names is cut short, as neither PostgreSQL nor Node.js can hold all of it. */
 const MAX_PAGE_BYTES = 4_194_304;
+/** Of names and tags on one page of several that share a statement. */
+const MAX_SHARED_PAGE_BYTES = 1_048_576;
 
 type Row = { id: bigint; name: string; tag: string | null };
 
@@ -53,36 +46,46 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
     return new Map(rows.map((row) => [row.id, toStoredPlant(row)]));
   },
 
-  /** @returns a page for each, in their order, all by one statement */
-  list: (pages: PageRequest[]): Promise<PlantPage[]> => {
+  /**
+   * Pages of all plants, by one statement.
+   * @returns a page for each, in their order; undefined where it has a long plant, and should be one of `search`
+   */
+  list: async (pages: PageRequest[]): Promise<(PlantPage | undefined)[]> => {
     const afters = pages.map(({ after }) => after ?? 'NULL');
     const limits = pages.map(({ limit }) => limit);
     // The inner limit is for PostgreSQL's planner, which takes one that it does not know for a tenth of the table.
     const found = Prisma.sql`
-      SELECT * FROM (
+      SELECT *, ${contentBytes} <= ${MAX_SHARED_PAGE_BYTES} / wanted.size AS shown FROM (
         SELECT id, name, tag FROM plants
         WHERE id >= coalesce(wanted.after, ${MIN_INT64}) AND id IS DISTINCT FROM wanted.after
         ORDER BY id LIMIT ${MAX_LIMIT + 1}
       ) AS ahead
       ORDER BY id LIMIT wanted.size + 1`;
-    return database.$queryRaw<PlantPage[]>`
-      SELECT json, "lastId", "hasNext"
+    const columns = await database.$queryRaw<PlantColumns[]>`
+      SELECT ids, names, tags
       FROM unnest(${`{${afters}}`}::bigint[], ${`{${limits}}`}::int[]) WITH ORDINALITY AS wanted (after, size, place),
-        LATERAL (${selectPage(found, Prisma.sql`wanted.size`)}) AS page
+        LATERAL (${selectColumns(found)}) AS page
       ORDER BY place`;
+    return pages.map(({ limit }, index) => {
+      const page = toPlantPage(columns[index] as PlantColumns, limit);
+      return page.isCut ? undefined : page;
+    });
   },
 
-  /** A page of its own statement, as PostgreSQL plans each search anew. */
+  /** A page by a statement of its own, as PostgreSQL plans each search anew. */
   search: async ({ limit, after, tag, nameContains }: PageRequest & PlantFilter): Promise<PlantPage> => {
     const conditions = [
+      Prisma.sql`TRUE`,
       ...(after === undefined ? [] : [Prisma.sql`id > ${after}`]),
       ...(tag === undefined ? [] : [Prisma.sql`md5(tag) = md5(${tag}) AND tag = ${tag}`]),
       ...(nameContains === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(nameContains)}`]),
     ];
     const found = Prisma.sql`
-      SELECT id, name, tag FROM plants WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY id LIMIT ${limit + 1}`;
-    const [page] = await database.$queryRaw<[PlantPage]>`${selectPage(found, limit)}`;
-    return page;
+      SELECT *, sum(${contentBytes}) OVER so_far <= ${MAX_PAGE_BYTES} OR row_number() OVER so_far = 1 AS shown
+      FROM (SELECT id, name, tag FROM plants WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY id LIMIT ${limit + 1}) AS ahead
+      WINDOW so_far AS (ORDER BY id ROWS UNBOUNDED PRECEDING)`;
+    const [columns] = await database.$queryRaw<[PlantColumns]>`${selectColumns(found)}`;
+    return toPlantPage(columns, limit);
   },
 
   /**
@@ -106,26 +109,15 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
 
 export type PlantRepository = ReturnType<typeof createPlantRepository>;
 
-/**
- * A page of the plants that were found, of which there is one more where others follow. PostgreSQL writes the JSON, as
- * Prisma takes longer for a hundred rows than PostgreSQL does for all of it. `concat` leaves out a tag that is NULL.
- */
-const selectPage = (found: Prisma.Sql, limit: Prisma.Sql | number) => Prisma.sql`
-  WITH found AS (${found}),
-    measured AS (
-      SELECT *, sum(octet_length(name) + coalesce(octet_length(tag), 0)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS bytes
-      FROM found
-    ),
-    page AS (
-      SELECT id, name, tag FROM measured
-      WHERE bytes <= ${MAX_PAGE_BYTES} OR id = (SELECT min(id) FROM found)
-      ORDER BY id LIMIT ${limit}
-    )
+const contentBytes = Prisma.sql`(octet_length(name) + coalesce(octet_length(tag), 0))`;
+
+/** Plants in the order in which they are found, column by column: row by row they cost Prisma twice as much. */
+const selectColumns = (found: Prisma.Sql) => Prisma.sql`
   SELECT
-    '[' || coalesce(string_agg(concat('{"id":', id, ',"name":', to_json(name), ',"tag":' || to_json(tag)::text, '}'), ',' ORDER BY id), '') || ']' AS json,
-    max(id) AS "lastId",
-    count(*) < (SELECT count(*) FROM found) AS "hasNext"
-  FROM page`;
+    string_agg(id::text, ',') AS ids,
+    json_agg(CASE WHEN shown THEN name END)::text AS names,
+    json_agg(CASE WHEN shown THEN tag END)::text AS tags
+  FROM (${found}) AS found`;
 
 const toStoredPlant = ({ id, name, tag }: Row): StoredPlant => ({ id, name, tag: tag ?? undefined });
 

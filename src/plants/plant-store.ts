@@ -3,7 +3,8 @@ import { DatabaseTimeoutError } from '../database/within-time.ts';
 import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
 import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
 import { OutcomeUnknownError, OverloadedError, PlantChangedError, PlantUnknownError } from './plant-errors.ts';
-import type { PageRequest, PlantFilter, PlantPage, PlantRepository } from './plant-repository.ts';
+import type { PlantPage } from './plant-page.ts';
+import type { PageRequest, PlantFilter, PlantRepository } from './plant-repository.ts';
 import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
 import { storeBatch } from './store-batch.ts';
 
@@ -88,13 +89,14 @@ export const createPlantStore = ({ repository, limits, observeQueue }: PlantStor
     create: (plant: NewPlant, isAbandoned: () => boolean): Promise<void> => writes.add(plant, isAbandoned),
     find,
     /** @throws {OverloadedError} what PostgreSQL threw */
-    list: (
+    list: async (
       { tag, nameContains, ...page }: PageRequest & PlantFilter,
       isAbandoned?: () => boolean,
-    ): Promise<PlantPage> =>
-      tag === undefined && nameContains === undefined
-        ? pages.add(page, isAbandoned)
-        : inTurn(() => repository.search({ ...page, tag, nameContains }), isAbandoned),
+    ): Promise<PlantPage> => {
+      const isSearch = tag !== undefined || nameContains !== undefined;
+      const shared = isSearch ? undefined : await pages.add(page, isAbandoned);
+      return shared ?? inTurn(() => repository.search({ ...page, tag, nameContains }), isAbandoned);
+    },
     /**
      * @returns the plant as it is now
      * @throws {PlantUnknownError} {PlantChangedError}
