@@ -1,7 +1,7 @@
 import { BenchError, reasonOf } from './bench-error.ts';
 import type { Unavailable } from './comparison.ts';
 import { whole } from './format.ts';
-import { openPgPages } from './pg-pages.ts';
+import { openPgPages, type PgStatement } from './pg-pages.ts';
 import type { PlantsTable } from './plants-table.ts';
 import { say } from './progress.ts';
 import { PAGE_LIMIT, type Page, type Read } from './read.ts';
@@ -12,6 +12,11 @@ import { walkPages } from './walk-pages.ts';
 export const READ_ROWS = 100_000;
 /** Of so many plants one is verified before anything is measured; of the pages, all are. */
 const PLANTS_PER_VERIFIED = 20;
+/** Without HTTP: what a page costs at least, and what the store's own statement for it costs. */
+const PG_ALONE: { id: string; title: string; statement: PgStatement }[] = [
+  { id: 'pg', title: 'A plain SELECT from pg alone', statement: 'plain' },
+  { id: 'pg-statement', title: "The store's statement from pg alone", statement: 'store' },
+];
 const FIRST_PAGE = `/plants?limit=${PAGE_LIMIT}`;
 
 /** A target, and what is read from it. */
@@ -60,11 +65,12 @@ export const openReaders = async (setting: ReadSetting, stack: AsyncDisposableSt
       readers.push({ reads: 'pages', target: id, title, open: reading(open, pageReads) });
     });
   }
-  const pg = { id: 'pg', title: 'The same SQL from pg alone' };
-  await attempt(pg, async () => {
-    const open = keep(await openPgPages({ databaseUrl, pages, signal }));
-    readers.push({ reads: 'pages', target: pg.id, title: pg.title, open });
-  });
+  for (const { statement, ...pg } of PG_ALONE) {
+    await attempt(pg, async () => {
+      const open = keep(await openPgPages({ databaseUrl, pages, statement, signal }));
+      readers.push({ reads: 'pages', target: pg.id, title: pg.title, open });
+    });
+  }
   return { readers, unavailable };
 };
 

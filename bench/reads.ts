@@ -1,4 +1,4 @@
-/** Reads: the store against Express and Prisma, and its pages against the same SQL from `pg` alone. */
+/** Reads: the store against Express and Prisma, and its pages against SQL from `pg` alone. */
 import { medians, type Result, type Unavailable } from './comparison.ts';
 import { whole } from './format.ts';
 import { type Measurement, measure, nextRun } from './measure.ts';
@@ -7,7 +7,8 @@ import { openReaders, type Reader, type ReadSetting } from './readers.ts';
 import { orderOf } from './round-order.ts';
 
 export const READ_CONNECTIONS = 64;
-const FIRST_WARM_UP_SECONDS = 3;
+/** V8 goes on optimizing what a page takes for some ten seconds. */
+const FIRST_WARM_UP_SECONDS = 10;
 const WARM_UP_SECONDS = 1;
 
 export type Reads = { plants: Result[]; pages: Result[]; unavailable: Unavailable[] };
