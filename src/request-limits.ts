@@ -17,11 +17,12 @@ export type RequestLimits = {
 /** Shares REQUEST_TIMEOUT out, so that a request stays within it: a fifth for its token, the rest for its plant. */
 export const limitRequests = ({ requestTimeout, queueLimit, databaseConnections }: Config): RequestLimits => {
   const lookUpTimeout = requestTimeout / 5;
-  const writes: BatchLimits = {
+  const limits: BatchLimits = {
     // docs/performance.md has the measurements behind these two.
     batches: 2,
     batchItems: 500,
     batchBytes: 4_194_304,
+    gatherTime: 0,
     queueItems: queueLimit,
     queueBytes: 67_108_864,
     deadline: (requestTimeout * 4) / 5,
@@ -31,13 +32,14 @@ export const limitRequests = ({ requestTimeout, queueLimit, databaseConnections 
     connectTimeout: Math.min(CONNECT_TIMEOUT, lookUpTimeout),
     // Less than a batch may wait, so that a lost connection makes room for the next while that can still be answered.
     statementTimeout: (requestTimeout * 3) / 5,
-    writes,
+    // Few plants hold a connection and flush the disk as many do. Reads do not, and gain nothing.
+    writes: { ...limits, gatherTime: 5 },
     // Nobody knows beforehand how long what is read is: 64 plants are 64 MiB at most, with the usual BODY_LIMIT.
-    reads: { ...writes, batchItems: 64 },
+    reads: { ...limits, batchItems: 64 },
     // A page among others is 1 MiB at most, and a long one (limit=1000) is alone: 32 MiB under way.
-    pages: { ...writes, batchItems: 16, batchBytes: 200_000 },
+    pages: { ...limits, batchItems: 16, batchBytes: 200_000 },
     // Each its own. However slow they are, they leave connections to the batches of all kinds and to the look-up of
     // tokens, where there are enough for one of each.
-    statements: { ...writes, batches: Math.max(1, databaseConnections - 3 * writes.batches - 1), batchItems: 1 },
+    statements: { ...limits, batches: Math.max(1, databaseConnections - 3 * limits.batches - 1), batchItems: 1 },
   };
 };

@@ -7,6 +7,7 @@ const limits: BatchLimits = {
   batches: 1,
   batchItems: 100,
   batchBytes: 1_000_000,
+  gatherTime: 0,
   queueItems: 1000,
   queueBytes: 1_000_000,
   deadline: 10_000,
@@ -98,6 +99,37 @@ describe('createBatchQueue', () => {
     expect(sent()[3]).toEqual([6]);
     await end(2);
     expect(sent()[4]).toEqual([7]);
+  });
+
+  test('gathers as many as are under way, while that is not for long', async () => {
+    const { add, sent, end } = start({ batches: 2, gatherTime: 10_000 });
+    for (const id of [1, 2, 3]) add(id);
+    await turn();
+    for (const id of [4, 5]) add(id);
+    await turn();
+    expect(sent()).toEqual([[1, 2, 3]]);
+    add(6);
+    await turn();
+    expect(sent()).toEqual([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]);
+    add(7);
+    await end(0);
+    expect(sent()).toHaveLength(2);
+    await end(1);
+    expect(sent()[2]).toEqual([7]);
+  });
+
+  test('sends what has gathered for long, however long the batch under way takes', async () => {
+    const { add, sent } = start({ batches: 2, gatherTime: 20 });
+    for (const id of [1, 2, 3]) add(id);
+    await turn();
+    add(4);
+    await turn();
+    expect(sent()).toEqual([[1, 2, 3]]);
+    while (sent().length < 2) await setImmediate();
+    expect(sent()[1]).toEqual([4]);
   });
 
   test('refuses at once what is too much to wait, and takes on again when there is room', async () => {

@@ -8,6 +8,8 @@ export type BatchLimits = {
   /** Items in a batch, and the bytes that they take up. */
   batchItems: number;
   batchBytes: number;
+  /** How long, in ms, at most, items wait to be as many as are under way; 0: they leave as soon as a batch may. */
+  gatherTime: number;
   /** Items that wait, and the bytes that they take up; past either, an item is refused at once. */
   queueItems: number;
   queueBytes: number;
@@ -43,13 +45,16 @@ const ENTRY_OVERHEAD = 500;
 
 /**
  * Sends what requests want of the database together: one statement, one round trip, one flush to disk. What arrives while
- * batches are under way waits, and makes up the next. No timer holds a batch back: a lone item leaves at once.
+ * batches are under way waits, and makes up the next. No timer holds the first one back: a lone item leaves at once.
  */
 export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, Result>) => {
   const { run, bytesOf, lateError, observe, limits } = options;
   let queue: Entry<Item, Result>[] = [];
   let queueBytes = 0;
   let batchesUnderWay = 0;
+  let itemsUnderWay = 0;
+  let lastLeftAt = 0;
+  let gathering: NodeJS.Timeout | undefined;
   let leaving = false;
   const observer = observe?.({ length: () => queue.length, limit: limits.queueItems });
 
@@ -90,21 +95,39 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
 
   /** At the end of this turn of the event loop, so that what still arrives in it leaves together. */
   const leaveSoon = () => {
-    if (leaving || queue.length === 0 || batchesUnderWay === limits.batches) return;
+    if (leaving || queue.length === 0 || batchesUnderWay === limits.batches || isGathering()) return;
     leaving = true;
     setImmediate(leave);
   };
 
+  /**
+   * A statement for the first few that arrive while a long batch is under way costs as much as one for all that are about
+   * to. Never for long: the batch under way may be stuck.
+   */
+  const isGathering = () => {
+    if (queue.length >= itemsUnderWay || performance.now() - lastLeftAt >= limits.gatherTime) return false;
+    gathering ??= setTimeout(() => {
+      gathering = undefined;
+      leaveSoon();
+    }, limits.gatherTime);
+    return true;
+  };
+
   const leave = async () => {
     leaving = false;
+    clearTimeout(gathering);
+    gathering = undefined;
     const batch = takeBatch();
     if (batch.length > 0) {
       batchesUnderWay++;
+      itemsUnderWay += batch.length;
+      lastLeftAt = performance.now();
       leaveSoon();
       const runBatch = () => run(batch.map(({ item }) => item)).catch((error: Error) => batch.map(() => error));
       const notes = batch.map(({ note }) => note);
       const outcomes = await (observer ? observer.around(notes, runBatch) : runBatch());
       batchesUnderWay--;
+      itemsUnderWay -= batch.length;
       for (const [index, entry] of batch.entries()) entry.settle(outcomes[index] as Result | Error);
       const [first] = outcomes;
       // What waits would learn the same, one batch after another, each after the time that it takes to find it out.
