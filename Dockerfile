@@ -5,10 +5,10 @@ FROM node:26-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The optional packages are the embedded PostgreSQL and Node.js itself, for machines that lack them. Prisma's client
-# brings a query compiler for each database that it knows, and Swagger UI the maps of its builds: 70 MB that are of no use
+# brings query compilers for each database that it knows, and Swagger UI the maps of its builds: 70 MB that are of no use
 # here.
 RUN npm ci --omit=dev --omit=optional \
- && find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name '*.postgresql.*' -delete \
+ && find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name 'query_compiler_small_bg.postgresql.*' -delete \
  && find node_modules/swagger-ui-dist -name '*.map' -delete
 
 # What the image is made of, for those who look for known faults. Of the lock file npm would leave out each package that

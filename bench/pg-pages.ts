@@ -21,7 +21,7 @@ type OpenPgPages = PagesMessage & { databaseUrl: string; signal: AbortSignal };
 /** Pages from `pg` alone, in a process of its own: `peers/pg-pages.ts`. */
 export const openPgPages = async ({ databaseUrl, pages, statement, signal }: OpenPgPages): Promise<OpenTarget> => {
   const child = fork(join(import.meta.dirname, 'peers', 'pg-pages.ts'), {
-    // As the store does for itself (record 0023): by chance V8 makes a process slower by half, and this one is the measure.
+    // As the store does for itself (record 0023): by chance V8 makes a process a third slower, and this one is the measure.
     execArgv: ['--no-allocation-site-pretenuring'],
     env: { ...process.env, NODE_ENV: 'production', DATABASE_URL: databaseUrl },
     // A process group of its own, as the servers have: Ctrl-C reaches the benchmark alone.

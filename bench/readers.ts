@@ -12,10 +12,10 @@ import { walkPages } from './walk-pages.ts';
 export const READ_ROWS = 100_000;
 /** Of so many plants one is verified before anything is measured; of the pages, all are. */
 const PLANTS_PER_VERIFIED = 20;
-/** Without HTTP: what a page costs at least, and what the store's own statement for it costs. */
+/** Without HTTP: the plainest way to read a page, and the store's own statement for it. */
 const PG_ALONE: { id: string; title: string; statement: PgStatement }[] = [
-  { id: 'pg', title: 'A plain SELECT from pg alone', statement: 'plain' },
-  { id: 'pg-statement', title: "The store's statement from pg alone", statement: 'store' },
+  { id: 'pg', title: 'Plain SELECT from pg alone', statement: 'plain' },
+  { id: 'pg-statement', title: 'Store statement from pg alone', statement: 'store' },
 ];
 const FIRST_PAGE = `/plants?limit=${PAGE_LIMIT}`;
 

@@ -32,11 +32,11 @@ export const limitRequests = ({ requestTimeout, queueLimit, databaseConnections 
     connectTimeout: Math.min(CONNECT_TIMEOUT, lookUpTimeout),
     // Less than a batch may wait, so that a lost connection makes room for the next while that can still be answered.
     statementTimeout: (requestTimeout * 3) / 5,
-    // Few plants hold a connection and flush the disk as many do. Reads do not, and gain nothing.
+    // Few plants flush the disk as often as many do. Reads flush nothing, and gained nothing by it.
     writes: { ...limits, gatherTime: 5 },
     // Nobody knows beforehand how long what is read is: 64 plants are 64 MiB at most, with the usual BODY_LIMIT.
     reads: { ...limits, batchItems: 64 },
-    // A page among others is 1 MiB at most, and a long one (limit=1000) is alone: 32 MiB under way.
+    // Some 2,000 plants a statement, of 4 KiB at most: 16 MiB under way.
     pages: { ...limits, batchItems: 16, batchBytes: 200_000 },
     // Each its own. However slow they are, they leave connections to the batches of all kinds and to the look-up of
     // tokens, where there are enough for one of each.

@@ -13,7 +13,7 @@ type Query = { name: string; text: string; values: unknown[] };
 /** How to read a page, and the last id in what comes back. */
 type Statement = {
   queryFor: (page: Page) => Promise<Query> | Query;
-  lastIdIn: (rows: pg.QueryResult['rows']) => string;
+  lastIdIn: (rows: pg.QueryResult['rows']) => string | undefined;
 };
 
 const { Prisma }: typeof import('../../src/generated/prisma/client.ts') = await import(
@@ -44,9 +44,9 @@ const PLAIN_SELECT = `SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id
 const statements: Record<PgStatement, Statement> = {
   plain: {
     queryFor: ({ after }) => ({ name: 'page', text: PLAIN_SELECT, values: [after] }),
-    lastIdIn: (rows) => rows[PAGE_LIMIT - 1].id,
+    lastIdIn: (rows) => rows[PAGE_LIMIT - 1]?.id,
   },
-  store: { queryFor: storeQuery, lastIdIn: ([{ ids }]) => ids.split(',')[PAGE_LIMIT - 1] },
+  store: { queryFor: storeQuery, lastIdIn: ([row]) => row?.ids?.split(',')[PAGE_LIMIT - 1] },
 };
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
 import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
@@ -122,14 +122,22 @@ describe('createBatchQueue', () => {
   });
 
   test('sends what has gathered for long, however long the batch under way takes', async () => {
-    const { add, sent } = start({ batches: 2, gatherTime: 20 });
+    const { add, sent } = start({ batches: 2, gatherTime: 2000 });
     for (const id of [1, 2, 3]) add(id);
     await turn();
+    const leftAt = performance.now();
+    await setTimeout(1200);
     add(4);
+    let gone = false;
+    const waiting = add(5, '', () => gone);
     await turn();
     expect(sent()).toEqual([[1, 2, 3]]);
-    while (sent().length < 2) await setImmediate();
+    gone = true;
+    while (sent().length < 2) await setTimeout(5);
     expect(sent()[1]).toEqual([4]);
+    expect(await waiting).toBe('OverloadedError');
+    // Since the batch left, and not since the first of these came.
+    expect(performance.now() - leftAt).toBeLessThan(2800);
   });
 
   test('refuses at once what is too much to wait, and takes on again when there is room', async () => {

@@ -8,7 +8,7 @@ export type BatchLimits = {
   /** Items in a batch, and the bytes that they take up. */
   batchItems: number;
   batchBytes: number;
-  /** How long, in ms, at most, items wait to be as many as are under way; 0: they leave as soon as a batch may. */
+  /** How long after a batch left, in ms, items wait to be as many as are under way; 0: they leave as soon as a batch may. */
   gatherTime: number;
   /** Items that wait, and the bytes that they take up; past either, an item is refused at once. */
   queueItems: number;
@@ -45,7 +45,7 @@ const ENTRY_OVERHEAD = 500;
 
 /**
  * Sends what requests want of the database together: one statement, one round trip, one flush to disk. What arrives while
- * batches are under way waits, and makes up the next. No timer holds the first one back: a lone item leaves at once.
+ * batches are under way waits, and makes up the next. While none is, no timer holds an item back: it leaves at once.
  */
 export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, Result>) => {
   const { run, bytesOf, lateError, observe, limits } = options;
@@ -54,7 +54,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
   let batchesUnderWay = 0;
   let itemsUnderWay = 0;
   let lastLeftAt = 0;
-  let gathering: NodeJS.Timeout | undefined;
+  let gatherTimer: NodeJS.Timeout | undefined;
   let leaving = false;
   const observer = observe?.({ length: () => queue.length, limit: limits.queueItems });
 
@@ -95,28 +95,31 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
 
   /** At the end of this turn of the event loop, so that what still arrives in it leaves together. */
   const leaveSoon = () => {
-    if (leaving || queue.length === 0 || batchesUnderWay === limits.batches || isGathering()) return;
+    if (leaving || queue.length === 0 || batchesUnderWay === limits.batches || holdBack()) return;
     leaving = true;
     setImmediate(leave);
   };
 
   /**
    * A statement for the first few that arrive while a long batch is under way costs as much as one for all that are about
-   * to. Never for long: the batch under way may be stuck.
+   * to. Not for longer than the gather time: the batch under way may be stuck.
+   * @returns whether what waits is to wait on
    */
-  const isGathering = () => {
-    if (queue.length >= itemsUnderWay || performance.now() - lastLeftAt >= limits.gatherTime) return false;
-    gathering ??= setTimeout(() => {
-      gathering = undefined;
+  const holdBack = () => {
+    if (queue.length >= itemsUnderWay || queueBytes >= limits.batchBytes) return false;
+    const timeLeft = lastLeftAt + limits.gatherTime - performance.now();
+    if (timeLeft <= 0) return false;
+    gatherTimer ??= setTimeout(() => {
+      gatherTimer = undefined;
       leaveSoon();
-    }, limits.gatherTime);
+    }, timeLeft);
     return true;
   };
 
   const leave = async () => {
     leaving = false;
-    clearTimeout(gathering);
-    gathering = undefined;
+    clearTimeout(gatherTimer);
+    gatherTimer = undefined;
     const batch = takeBatch();
     if (batch.length > 0) {
       batchesUnderWay++;

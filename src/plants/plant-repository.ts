@@ -12,8 +12,8 @@ export type PlantFilter = { tag?: string | undefined; nameContains?: string | un
 
 /** Of names and tags on a page: one of very long names is cut short, as neither PostgreSQL nor Node.js can hold all of it. */
 const MAX_PAGE_BYTES = 4_194_304;
-/** Of names and tags on one page of several that share a statement. */
-const MAX_SHARED_PAGE_BYTES = 1_048_576;
+/** Of the name and tag of a plant on a page that shares its statement: a thousand of these are less than a page has at most. */
+const MAX_SHARED_PLANT_BYTES = 4096;
 
 type Row = { id: bigint; name: string; tag: string | null };
 
@@ -48,14 +48,14 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
 
   /**
    * Pages of all plants, by one statement.
-   * @returns a page for each, in their order; undefined where it has a long plant, and should be one of `search`
+   * @returns a page for each, in their order; undefined where a plant is too long for that: ask `search` for the page
    */
   list: async (pages: PageRequest[]): Promise<(PlantPage | undefined)[]> => {
     const afters = pages.map(({ after }) => after ?? 'NULL');
     const limits = pages.map(({ limit }) => limit);
     // The inner limit is for PostgreSQL's planner, which takes one that it does not know for a tenth of the table.
     const found = Prisma.sql`
-      SELECT *, ${contentBytes} <= ${MAX_SHARED_PAGE_BYTES} / wanted.size AS shown FROM (
+      SELECT *, ${contentBytes} <= ${MAX_SHARED_PLANT_BYTES} AS shown FROM (
         SELECT id, name, tag FROM plants
         WHERE id >= coalesce(wanted.after, ${MIN_INT64}) AND id IS DISTINCT FROM wanted.after
         ORDER BY id LIMIT ${MAX_LIMIT + 1}
@@ -72,7 +72,7 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
     });
   },
 
-  /** A page by a statement of its own, as PostgreSQL plans each search anew. */
+  /** A page by a statement of its own; PostgreSQL plans each that looks into names anew. */
   search: async ({ limit, after, tag, nameContains }: PageRequest & PlantFilter): Promise<PlantPage> => {
     const conditions = [
       Prisma.sql`TRUE`,
@@ -83,7 +83,8 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
     const found = Prisma.sql`
       SELECT *, sum(${contentBytes}) OVER so_far <= ${MAX_PAGE_BYTES} OR row_number() OVER so_far = 1 AS shown
       FROM (SELECT id, name, tag FROM plants WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY id LIMIT ${limit + 1}) AS ahead
-      WINDOW so_far AS (ORDER BY id ROWS UNBOUNDED PRECEDING)`;
+      WINDOW so_far AS (ORDER BY id ROWS UNBOUNDED PRECEDING)
+      ORDER BY id`;
     const [columns] = await database.$queryRaw<[PlantColumns]>`${selectColumns(found)}`;
     return toPlantPage(columns, limit);
   },

@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import { DatabaseTimeoutError } from '../database/within-time.ts';
+import { DatabaseTimeoutError, withinTime } from '../database/within-time.ts';
 import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
 import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
 import { OutcomeUnknownError, OverloadedError, PlantChangedError, PlantUnknownError } from './plant-errors.ts';
@@ -43,7 +43,7 @@ export const createPlantStore = ({ repository, limits, observeQueue }: PlantStor
   });
   const pages = createBatchQueue({
     run: repository.list,
-    // Guessed, so that long pages leave nearly alone: a statement has the time of one.
+    // Guessed, so that a statement has about as many plants, however long its pages are: it has the time of one.
     bytesOf: ({ limit }: PageRequest) => limit * PLANT_BYTES,
     lateError: () => new DatabaseTimeoutError('The database did not answer in time.'),
     observe: (queue) => observeQueue?.('pages', queue),
@@ -93,9 +93,16 @@ export const createPlantStore = ({ repository, limits, observeQueue }: PlantStor
       { tag, nameContains, ...page }: PageRequest & PlantFilter,
       isAbandoned?: () => boolean,
     ): Promise<PlantPage> => {
+      const deadline = performance.now() + limits.pages.deadline;
       const isSearch = tag !== undefined || nameContains !== undefined;
       const shared = isSearch ? undefined : await pages.add(page, isAbandoned);
-      return shared ?? inTurn(() => repository.search({ ...page, tag, nameContains }), isAbandoned);
+      if (shared) return shared;
+      const timeLeft = () => deadline - performance.now();
+      const isGone = () => timeLeft() < 0 || isAbandoned?.() === true;
+      return withinTime(
+        inTurn(() => repository.search({ ...page, tag, nameContains }), isGone),
+        timeLeft(),
+      );
     },
     /**
      * @returns the plant as it is now
