@@ -77,7 +77,9 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
     const conditions = [
       Prisma.sql`TRUE`,
       ...(after === undefined ? [] : [Prisma.sql`id > ${after}`]),
-      ...(tag === undefined ? [] : [Prisma.sql`md5(tag) = md5(${tag}) AND tag = ${tag}`]),
+      ...(tag === undefined
+        ? []
+        : [Prisma.sql`hashtextextended(tag, 0) = hashtextextended(${tag}, 0) AND tag = ${tag}`]),
       ...(nameContains === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(nameContains)}`]),
     ];
     const found = Prisma.sql`
