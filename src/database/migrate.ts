@@ -47,10 +47,11 @@ export const migrate = async (url: string): Promise<string[]> => {
   try {
     await lock.connect();
     await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    if (await mayMakeTables(lock)) return await applyMigrations(pool);
     const missing = await findMissingMigrations(lock, migrationNames);
-    if (missing.length > 0) throw new MigrationError(mayNotMigrate(missing));
-    return [];
+    // The engine takes 0.15 s and 15 MiB, at each start of a store.
+    if (missing.length === 0) return [];
+    if (!(await mayMakeTables(lock))) throw new MigrationError(mayNotMigrate(missing));
+    return await applyMigrations(pool);
   } finally {
     await pool.end();
     await lock.end();
