@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -34,10 +35,18 @@ const initdbOptions = [
 const START_TIMEOUT = 60_000;
 const POLL_INTERVAL = 50;
 
+const MIB = 1_048_576;
+/**
+ * PostgreSQL's cache, in MiB: enough for the indexes of some five million plants, each of which a plant with a random id
+ * changes at a random place; an eighth of the memory at most, as this is not the machine's only use.
+ */
+const cacheSize = Math.min(512, Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) / 8 / MIB));
+
 const settings = `
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 max_connections = 300
+shared_buffers = ${cacheSize}MB
 logging_collector = on
 log_directory = 'log'
 log_filename = 'postgresql-%a.log'
