@@ -180,6 +180,14 @@ test('Ctrl-C, which reaches npm and the store both, still answers the requests u
   expect(load.otherAnswers).toEqual([]);
 });
 
+test('SIGTERM to npm, as a supervisor sends it, reaches the store', async () => {
+  const store = await start();
+  store.process.kill('SIGTERM');
+  await store.exited;
+  expect(store.output.text).toContain('"stopped"');
+  expect(() => process.kill(store.pid, 0)).toThrow('ESRCH');
+});
+
 test('kill -9 loses no plant that was answered, and the next start takes the database over', async () => {
   const first = await start();
   const load = putUnderLoad(first);
