@@ -11,6 +11,8 @@ import { findFreePort } from './free-port.ts';
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
+/** What the store keeps for itself (bin/plant-store.js), and all others have here too. */
+const COMPILE_CACHE = join(import.meta.dirname, 'node_modules', '.cache', 'compile');
 
 export type ServerCommand = { args: string[]; cwd: string; env: NodeJS.ProcessEnv };
 
@@ -46,7 +48,14 @@ const spawnServer = (options: { command: ServerCommand; port: number; logFile: s
   const [log, errors] = [openSync(options.logFile, 'a'), openSync(options.errorFile, 'a')];
   const child = spawn(process.execPath, args, {
     cwd,
-    env: { ...process.env, ...env, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: String(options.port) },
+    env: {
+      ...process.env,
+      ...env,
+      NODE_ENV: 'production',
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      HOST: '127.0.0.1',
+      PORT: String(options.port),
+    },
     stdio: ['ignore', log, errors],
     // A process group of its own: Ctrl-C reaches the benchmark alone, which then ends the server and its workers.
     detached: true,

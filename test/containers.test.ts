@@ -90,6 +90,12 @@ function describeContainers() {
       await expect(docker('run', '--rm', stack.image)).rejects.toThrow('DATABASE_URL is not set');
     });
 
+    test('starts on code that was compiled when it was built', async () => {
+      const traced = await inImage('NODE_DEBUG_NATIVE=COMPILE_CACHE plant-store --help 2>&1');
+      expect(traced.match(/V8 code cache for .* was accepted/g)?.length).toBeGreaterThan(100);
+      expect(traced).not.toMatch(/cache for .*\/app\/src\/.* was (rejected|not found)/);
+    });
+
     test('stops on SIGTERM at once, as process 1 too', async () => {
       const container = await docker(
         ...['run', '--detach', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
