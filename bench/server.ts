@@ -11,7 +11,7 @@ import { findFreePort } from './free-port.ts';
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
-/** What the store keeps for itself (bin/plant-store.js), and all others have here too. */
+/** Of Node.js, as the store has one where it is started by npm; here the peers have it too. */
 const COMPILE_CACHE = join(import.meta.dirname, 'node_modules', '.cache', 'compile');
 
 export type ServerCommand = { args: string[]; cwd: string; env: NodeJS.ProcessEnv };

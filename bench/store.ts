@@ -20,22 +20,15 @@ export const prepareStore = async (
   databaseUrl: string,
   signal: AbortSignal,
 ): Promise<{ command: ServerCommand; token: string }> => {
-  const program = join(storeRoot, 'bin', 'plant-store.js');
-  if (!existsSync(program))
-    throw new BenchError(`there is no ${join('bin', 'plant-store.js')} in the project's folder`);
+  const main = join(storeRoot, 'src', 'main.ts');
+  if (!existsSync(main)) throw new BenchError(`there is no ${join('src', 'main.ts')} in the project's folder`);
   const environment = { NODE_ENV: 'production', DATABASE_URL: databaseUrl, LOG_LEVEL: 'info' };
   const run = async (...args: string[]) => {
     const env = { ...process.env, ...environment };
-    const { stdout } = await runCommand({
-      file: process.execPath,
-      args: [program, ...args],
-      cwd: storeRoot,
-      env,
-      signal,
-    });
+    const { stdout } = await runCommand({ file: process.execPath, args: [main, ...args], cwd: storeRoot, env, signal });
     return stdout.trim();
   };
   await run('migrate');
   const token = await run('token', 'create', '--name', 'bench');
-  return { command: { args: [program, 'serve'], cwd: storeRoot, env: environment }, token };
+  return { command: { args: [main, 'serve'], cwd: storeRoot, env: environment }, token };
 };

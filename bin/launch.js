@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import module from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { fail, prepare, root, supportedNode } from './prepare.js';
@@ -17,6 +18,9 @@ export const launch = async (
   if (Number(process.versions.node.split('.')[0]) < 20)
     fail(`needs Node.js 20 or later, and this is ${process.version}`);
   prepare();
+  // What Node.js makes of TypeScript and of packages is kept, for the next start of this process and of those that it starts.
+  process.env.NODE_COMPILE_CACHE ||= join(root, 'node_modules', '.cache', 'compile');
+  module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
   const node = supportedNode();
   const path = join(root, script);
   if (node === process.execPath && nodeOptions.length === 0) {

@@ -1,6 +1,7 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashTokenText } from '../src/tokens/token.ts';
-import { runCommand } from './support/store-process.ts';
+import { projectFolder, runCommand } from './support/store-process.ts';
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts';
 
 let database: TestDatabase;
@@ -113,4 +114,11 @@ describe('exit codes', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^The database cannot be reached: .*127\.0\.0\.1:1.*\n$/);
   });
+});
+
+test('what Node.js makes of the sources is kept in the checkout', async () => {
+  const { stderr } = await runCommand(['--help'], { NODE_COMPILE_CACHE: '', NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
+  const folder = join(projectFolder, 'node_modules', '.cache', 'compile');
+  expect(stderr).toContain(`[compile cache] resolved path ${folder} `);
+  expect(stderr.indexOf('resolved path')).toBeLessThan(stderr.indexOf('/src/main.ts'));
 });

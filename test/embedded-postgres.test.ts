@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -35,6 +36,8 @@ describe('leaseEmbeddedPostgres', () => {
     expect(await setting('listen_addresses')).toBe('127.0.0.1');
     expect(await setting('fsync')).toBe('on');
     expect(await setting('synchronous_commit')).toBe('on');
+    const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity);
+    expect(await setting('shared_buffers')).toEqual(memory < 4 * 2 ** 30 ? expect.anything() : '512MB');
     await expect(query(url.replace(/:[^:@]+@/, ':wrong@'), 'SELECT 1')).rejects.toThrow('authentication failed');
     await release();
     expect(postmasterPid).toThrow('ENOENT');

@@ -1,4 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { runCommand } from './support/store-process.ts';
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts';
 
@@ -28,6 +30,48 @@ test('four at once migrate once', async () => {
   expect(await database.query('SELECT migration_name FROM _prisma_migrations GROUP BY 1 HAVING count(*) > 1')).toEqual(
     [],
   );
+});
+
+test('who waits for another to migrate does not keep it from making an index CONCURRENTLY', async () => {
+  const other = new Client({ connectionString: database.url });
+  await other.connect();
+  await other.query('SELECT pg_advisory_lock(7230113)');
+  const waiting = migrate();
+  const isConnected = async () =>
+    (
+      await database.query(
+        "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%advisory_lock%' AND pid <> pg_backend_pid()",
+      )
+    ).length > 1;
+  while (!(await isConnected())) await setTimeout(10);
+  await database.query('CREATE TABLE for_a_moment (id int)');
+  await other.query("SET statement_timeout = '10s'");
+  await other.query('CREATE INDEX CONCURRENTLY ON for_a_moment (id)');
+  await database.query('DROP TABLE for_a_moment');
+  await other.end();
+  expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: /) });
+});
+
+test('the index of tags is made anew on a database of before, also where that was begun and failed', async () => {
+  await migrate();
+  const indexes = () =>
+    database.query(
+      "SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = 'plants'::regclass ORDER BY 1",
+    );
+  const before = await indexes();
+  expect(before).toEqual([{ name: 'plants_name_idx' }, { name: 'plants_pkey' }, { name: 'plants_tag_hash_idx' }]);
+  const later = '20261121030000_plant_indexes_cheaper_to_fill';
+  for (const hasNewIndex of [false, true]) {
+    if (!hasNewIndex) await database.query('DROP INDEX plants_tag_hash_idx');
+    await database.query('CREATE INDEX plants_tag_idx ON plants (md5(tag), id) WHERE tag IS NOT NULL');
+    await database.query('ALTER INDEX plants_name_idx RESET (gin_pending_list_limit)');
+    await database.query('DELETE FROM _prisma_migrations WHERE migration_name >= $1', [later]);
+    expect(await migrate()).toMatchObject({ code: 0, stdout: `Applied: ${later}\n` });
+    expect(await indexes()).toEqual(before);
+    expect(await database.query("SELECT reloptions FROM pg_class WHERE relname = 'plants_name_idx'")).toEqual([
+      { reloptions: ['gin_pending_list_limit=256'] },
+    ]);
+  }
 });
 
 test('a database that holds something else is left alone, with an error', async () => {

@@ -183,7 +183,7 @@ test('Ctrl-C, which reaches npm and the store both, still answers the requests u
 test('SIGTERM to npm, as a supervisor sends it, reaches the store', async () => {
   const store = await start();
   store.process.kill('SIGTERM');
-  await store.exited;
+  expect(await store.exited).toEqual({ code: 0, signal: null });
   expect(store.output.text).toContain('"stopped"');
   expect(() => process.kill(store.pid, 0)).toThrow('ESRCH');
 });

@@ -240,11 +240,6 @@ describe('GET /plants', () => {
     expect(await walk('/plants?tag=x+y')).toEqual([['5']]);
     expect(await walk('/plants?tag=')).toEqual([['3']]);
     expect(await walk('/plants?tag=nothing')).toEqual([[]]);
-    expect(
-      await service.database.query('SELECT id FROM plants WHERE hashtextextended(tag, 0) = hashtextextended($1, 0)', [
-        long,
-      ]),
-    ).toHaveLength(2);
   });
 
   test('by a part of the name is of those that have it, whatever the case, and takes no character for a pattern', async () => {
@@ -281,9 +276,12 @@ describe('GET /plants', () => {
     expect(await walk(`/plants?q=${part}`)).toEqual([['25000']]);
     expect(await walk(`/plants?tag=${name}`)).toEqual([['25000']]);
     // PostgreSQL counts with a delay.
-    expect(before).toMatchObject({ plants_name_idx: expect.any(Number), plants_tag_idx: expect.any(Number) });
+    expect(before).toMatchObject({ plants_name_idx: expect.any(Number), plants_tag_hash_idx: expect.any(Number) });
     let after = before;
-    while (after.plants_name_idx === before.plants_name_idx || after.plants_tag_idx === before.plants_tag_idx) {
+    while (
+      after.plants_name_idx === before.plants_name_idx ||
+      after.plants_tag_hash_idx === before.plants_tag_hash_idx
+    ) {
       await setTimeout(100);
       after = await scans();
     }

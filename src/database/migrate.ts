@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { Client, Pool } from 'pg';
 import { CONNECT_TIMEOUT } from './database.ts';
-import { findMissingMigrations, mayMakeTables } from './migration-rights.ts';
+import { findMissingMigrations, mayMigrate } from './migration-rights.ts';
 
 /** The part of https://webassembly.github.io/spec/js-api that is used; TypeScript has it only along with the DOM. */
 declare const WebAssembly: {
@@ -19,6 +20,8 @@ const migrationsFolder = join(prismaFolder, 'migrations');
 
 /** PostgreSQL's advisory lock of those who migrate. Any number will do, as long as it stays the same. */
 const MIGRATION_LOCK = 7_230_113;
+/** In ms. */
+const LOCK_POLL_INTERVAL = 100;
 
 /** The names of the migrations that this store was written for, oldest first. */
 export const migrationNames: readonly string[] = readdirSync(migrationsFolder, { withFileTypes: true })
@@ -46,16 +49,27 @@ export const migrate = async (url: string): Promise<string[]> => {
   const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT });
   try {
     await lock.connect();
-    await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await takeLock(lock);
     const missing = await findMissingMigrations(lock, migrationNames);
-    // The engine takes 0.15 s and 15 MiB, at each start of a store.
+    // Loading the engine to find that out takes 0.15 s and 15 MiB, at each `npm start`.
     if (missing.length === 0) return [];
-    if (!(await mayMakeTables(lock))) throw new MigrationError(mayNotMigrate(missing));
+    if (!(await mayMigrate(lock))) throw new MigrationError(mayNotMigrate(missing));
     return await applyMigrations(pool);
   } finally {
     await pool.end();
     await lock.end();
   }
+};
+
+/** Not by waiting in a statement, for which CREATE INDEX CONCURRENTLY in another's migration would wait in turn, for ever. */
+const takeLock = async (client: Client) => {
+  const isTaken = async () => {
+    const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
+      MIGRATION_LOCK,
+    ]);
+    return rows[0]?.taken;
+  };
+  while (!(await isTaken())) await setTimeout(LOCK_POLL_INTERVAL);
 };
 
 const mayNotMigrate = (missing: string[]) =>

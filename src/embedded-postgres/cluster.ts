@@ -36,17 +36,15 @@ const START_TIMEOUT = 60_000;
 const POLL_INTERVAL = 50;
 
 const MIB = 1_048_576;
-/**
- * PostgreSQL's cache, in MiB: enough for the indexes of some five million plants, each of which a plant with a random id
- * changes at a random place; an eighth of the memory at most, as this is not the machine's only use.
- */
-const cacheSize = Math.min(512, Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) / 8 / MIB));
+/** PostgreSQL's own cache where nothing is set, in MiB. */
+const DEFAULT_SHARED_BUFFERS = 128;
+/** Of some five million plants it holds the indexes by id and by tag, which those with random ids change all over; in MiB. */
+const SHARED_BUFFERS = 512;
 
 const settings = `
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 max_connections = 300
-shared_buffers = ${cacheSize}MB
 logging_collector = on
 log_directory = 'log'
 log_filename = 'postgresql-%a.log'
@@ -97,7 +95,8 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
       removeStalePidFile(directory);
       rmSync(startLog, { force: true });
       const port = await freePort();
-      await run('pg_ctl', 'start', '--wait', '--pgdata=postgres', '--log=postgres/start.log', `--options=-p ${port}`);
+      const options = `-p ${port}${sharedBuffersOption()}`;
+      await run('pg_ctl', 'start', '--wait', '--pgdata=postgres', '--log=postgres/start.log', `--options=${options}`);
     },
     /** Stops the server, if it still runs: connections are cut, what is committed stays. */
     stop: async () => {
@@ -173,3 +172,10 @@ const freePort = () =>
       server.close(() => resolve(port));
     });
   });
+
+/** An eighth of the memory at most, as PostgreSQL is not its only use. */
+const sharedBuffersOption = () => {
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity) / MIB;
+  const size = Math.min(SHARED_BUFFERS, Math.floor(memory / 8));
+  return size > DEFAULT_SHARED_BUFFERS ? ` -c shared_buffers=${size}MB` : '';
+};

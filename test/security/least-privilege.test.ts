@@ -107,7 +107,11 @@ describe('a store that may not apply the migrations that are missing leaves them
     expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
   });
 
-  test('migrate on a database that lacks one', async () => {
+  test.each([
+    ['that may make no tables', 'REVOKE CREATE ON SCHEMA public FROM'],
+    ['that may make tables, and does not own those that there are', 'GRANT CREATE ON SCHEMA public TO'],
+  ])('migrate on a database that lacks one, by a role %s', async (_title, grantOrRevoke) => {
+    await queryAs(owner, `${grantOrRevoke} ${server}`);
     const [last] = await database.query('SELECT * FROM _prisma_migrations ORDER BY migration_name DESC LIMIT 1');
     await database.query('DELETE FROM _prisma_migrations WHERE id = $1', [last?.id]);
     const { code, stderr } = await commandAs(server, 'migrate');
@@ -116,6 +120,7 @@ describe('a store that may not apply the migrations that are missing leaves them
       'INSERT INTO _prisma_migrations SELECT * FROM json_populate_record(NULL::_prisma_migrations, $1)',
       [JSON.stringify(last)],
     );
+    await queryAs(owner, `REVOKE CREATE ON SCHEMA public FROM ${server}`);
     expect([code, stderr, count]).toEqual([1, expect.stringMatching(message), '0']);
   });
 });

@@ -50,7 +50,7 @@ export const startStore = async (environment: Environment & { DATA_DIR: string }
     url: found(/Plant Store listens on (\S+)/),
     token: found(/^ {2}(plant_\S+)$/m),
     curl: found(/^ {2}(curl .+)$/m),
-    /** The store's own process id; npm and a shell may stand between it and `process`. */
+    /** The store's own process id; npm may stand between it and `process`. */
     pid,
   };
 };
