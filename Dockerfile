@@ -33,8 +33,8 @@ COPY src src
 # A checkout may be its owner's alone (umask 077), or come from a file system that has no mode of execution.
 RUN chmod -R a+rX,go-w LICENSE package.json prisma prisma.config.ts src && chmod a+x src/main.ts
 
-# What Node.js makes of the sources and packages that a start loads, so that it takes less time and 20 MiB less. It is of use to
-# this user, on a CPU like the builder's and without options for V8; Node.js does without elsewhere.
+# What Node.js makes of the sources and packages that every command loads, so that a start takes less time and 20 MiB less. It is
+# of use to this user, on a CPU like the builder's and without options for V8; Node.js does without elsewhere.
 FROM build AS compiled
 RUN install -d -o node /app/.compile-cache
 USER node

@@ -117,8 +117,9 @@ describe('exit codes', () => {
 });
 
 test('what Node.js makes of the sources is kept in the checkout', async () => {
-  const { stderr } = await runCommand(['--help'], { NODE_COMPILE_CACHE: '', NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
+  const { code, stderr } = await runCommand(['--help'], { NODE_COMPILE_CACHE: '', NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
   const folder = join(projectFolder, 'node_modules', '.cache', 'compile');
+  expect(code).toBe(0);
   expect(stderr).toContain(`[compile cache] resolved path ${folder} `);
   expect(stderr.indexOf('resolved path')).toBeLessThan(stderr.indexOf('/src/main.ts'));
 });

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { runCommand } from './support/store-process.ts';
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts';
@@ -34,44 +34,60 @@ test('four at once migrate once', async () => {
 
 test('who waits for another to migrate does not keep it from making an index CONCURRENTLY', async () => {
   const other = new Client({ connectionString: database.url });
+  other.on('error', () => {});
   await other.connect();
-  await other.query('SELECT pg_advisory_lock(7230113)');
-  const waiting = migrate();
-  const isConnected = async () =>
-    (
-      await database.query(
-        "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%advisory_lock%' AND pid <> pg_backend_pid()",
-      )
-    ).length > 1;
-  while (!(await isConnected())) await setTimeout(10);
-  await database.query('CREATE TABLE for_a_moment (id int)');
-  await other.query("SET statement_timeout = '10s'");
-  await other.query('CREATE INDEX CONCURRENTLY ON for_a_moment (id)');
-  await database.query('DROP TABLE for_a_moment');
-  await other.end();
-  expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: /) });
+  try {
+    await other.query('SELECT pg_advisory_lock(7230113)');
+    const waiting = migrate();
+    const askers = `SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%advisory_lock%'`;
+    while ((await database.query(askers)).length < 2) await setTimeout(10);
+    await database.query('CREATE TABLE for_a_moment (id int)');
+    await other.query("SET statement_timeout = '10s'");
+    await other.query('CREATE INDEX CONCURRENTLY ON for_a_moment (id)');
+    await database.query('DROP TABLE for_a_moment');
+    await other.query('SELECT pg_advisory_unlock_all()');
+    expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: /) });
+  } finally {
+    await other.end();
+  }
 });
 
-test('the index of tags is made anew on a database of before, also where that was begun and failed', async () => {
-  await migrate();
+describe('a database of before the index on hashes of tags', () => {
+  const migration = '20261121030000_plant_indexes_cheaper_to_fill';
   const indexes = () =>
     database.query(
       "SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = 'plants'::regclass ORDER BY 1",
     );
-  const before = await indexes();
-  expect(before).toEqual([{ name: 'plants_name_idx' }, { name: 'plants_pkey' }, { name: 'plants_tag_hash_idx' }]);
-  const later = '20261121030000_plant_indexes_cheaper_to_fill';
-  for (const hasNewIndex of [false, true]) {
-    if (!hasNewIndex) await database.query('DROP INDEX plants_tag_hash_idx');
+  let wanted: Awaited<ReturnType<typeof indexes>>;
+  beforeEach(async () => {
+    await migrate();
+    wanted = await indexes();
     await database.query('CREATE INDEX plants_tag_idx ON plants (md5(tag), id) WHERE tag IS NOT NULL');
     await database.query('ALTER INDEX plants_name_idx RESET (gin_pending_list_limit)');
-    await database.query('DELETE FROM _prisma_migrations WHERE migration_name >= $1', [later]);
-    expect(await migrate()).toMatchObject({ code: 0, stdout: `Applied: ${later}\n` });
-    expect(await indexes()).toEqual(before);
-    expect(await database.query("SELECT reloptions FROM pg_class WHERE relname = 'plants_name_idx'")).toEqual([
-      { reloptions: ['gin_pending_list_limit=256'] },
-    ]);
-  }
+  });
+
+  const expectMigrated = async () => {
+    expect(await migrate()).toMatchObject({ code: 0, stdout: expect.stringContaining(migration) });
+    expect(await indexes()).toEqual(wanted);
+    const options = await database.query("SELECT reloptions FROM pg_class WHERE relname = 'plants_name_idx'");
+    expect(options).toEqual([{ reloptions: ['gin_pending_list_limit=256'] }]);
+  };
+
+  test('gets it in the place of the one that it has', async () => {
+    await database.query('DROP INDEX plants_tag_hash_idx');
+    await database.query('DELETE FROM _prisma_migrations WHERE migration_name = $1', [migration]);
+    await expectMigrated();
+  });
+
+  test('gets it, where that failed midway, once the record of the failure is deleted as docs/operations.md has it', async () => {
+    await database.query('UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = $1', [migration]);
+    expect(await migrate()).toMatchObject({ code: 1, stderr: expect.stringContaining(migration) });
+    await database.query(
+      `DELETE FROM _prisma_migrations WHERE migration_name = '${migration}' AND finished_at IS NULL`,
+    );
+    await expectMigrated();
+  });
 });
 
 test('a database that holds something else is left alone, with an error', async () => {

@@ -1,13 +1,14 @@
 import type { Client } from 'pg';
 
 /**
- * Whether the role of a connection may make tables, and change those that there are, as their owner. Prisma's engine would
- * note a migration as failed that it may not apply.
+ * Whether the role of a connection may make tables and the extension of the index on names, and change the tables that
+ * there are, as their owner. Prisma's engine would note a migration as failed that it may not apply.
  */
 export const mayMigrate = async (client: Client): Promise<boolean> => {
   const { rows } = await client.query<{ may: boolean | null }>(`
-    SELECT has_schema_privilege(current_schema(), 'CREATE') AND coalesce(
-      (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')), TRUE) AS may`);
+    SELECT has_schema_privilege(current_schema(), 'CREATE')
+      AND (has_database_privilege(current_database(), 'CREATE') OR EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm'))
+      AND coalesce((SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')), TRUE) AS may`);
   return rows[0]?.may === true;
 };
 

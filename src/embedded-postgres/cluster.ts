@@ -38,7 +38,7 @@ const POLL_INTERVAL = 50;
 const MIB = 1_048_576;
 /** PostgreSQL's own cache where nothing is set, in MiB. */
 const DEFAULT_SHARED_BUFFERS = 128;
-/** Of some five million plants it holds the indexes by id and by tag, which those with random ids change all over; in MiB. */
+/** It holds the indexes by id and by tag of some millions of plants, which change at random places where ids are random; in MiB. */
 const SHARED_BUFFERS = 512;
 
 const settings = `

@@ -98,9 +98,14 @@ test("what a later migration makes is the store's to use as well", async () => {
 describe('a store that may not apply the migrations that are missing leaves them, and says so', () => {
   const message = /^The database lacks migrations \(\d{14}_.*\), and the role .* run: plant-store migrate\n$/;
 
-  test.each(['migrate', 'serve'])('%s on a database without any', async (command) => {
+  test.each([
+    ['migrate', 'that may make no tables', false],
+    ['serve', 'that may make no tables', false],
+    ['migrate', 'that may make tables, and no extension', true],
+  ])('%s on a database without any, by a role %s', async (command, _title, mayMakeTables) => {
     const empty = await createTestDatabase({ migrated: false });
     await empty.query('REVOKE CREATE ON SCHEMA public FROM PUBLIC');
+    if (mayMakeTables) await empty.query(`GRANT CREATE ON SCHEMA public TO ${server}`);
     const url = Object.assign(new URL(urlAs(server)), { pathname: `/${empty.name}` }).href;
     const { code, stderr } = await runCommand([command], { DATABASE_URL: url, DATA_DIR: folder, PORT: '0' });
     await empty.drop();

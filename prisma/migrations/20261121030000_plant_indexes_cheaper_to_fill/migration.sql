@@ -10,3 +10,5 @@ DROP INDEX IF EXISTS "plants_tag_idx";
 -- Who fills the list of names that the index lacks has to merge it, and all plants of its batch wait for that. The list had
 -- 4 MB. https://www.postgresql.org/docs/18/gin.html#GIN-FAST-UPDATE
 ALTER INDEX "plants_name_idx" SET (gin_pending_list_limit = 256);
+
+RESET lock_timeout;
