@@ -121,5 +121,4 @@ test('what Node.js makes of the sources is kept in the checkout', async () => {
   const folder = join(projectFolder, 'node_modules', '.cache', 'compile');
   expect(code).toBe(0);
   expect(stderr).toContain(`[compile cache] resolved path ${folder} `);
-  expect(stderr.indexOf('resolved path')).toBeLessThan(stderr.indexOf('/src/main.ts'));
 });
