@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServerAccount } from '../../src/embedded-postgres/server-account.ts';
@@ -38,13 +38,18 @@ export const mountSmallDisk = (folder: string, megabytes: number, account: Serve
   process.on('exit', unmount);
   const ballast = join(folder, 'ballast');
   return {
-    /** Leaves no room. */
+    /** Leaves no room: it writes more than there is, as what is free changes while others write. */
     fill: () => {
-      const { bavail, bsize } = statfsSync(folder);
-      writeFileSync(ballast, Buffer.alloc(bavail * bsize));
+      try {
+        writeFileSync(ballast, Buffer.alloc(megabytes * 2 ** 20));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return;
+        throw error;
+      }
+      throw new Error(`${folder}: not full with ${megabytes} MB more`);
     },
-    /** Makes room again. */
-    clear: () => rmSync(ballast),
+    /** Makes room again, where there is none. */
+    clear: () => rmSync(ballast, { force: true }),
     unmount,
   };
 };

@@ -38,6 +38,7 @@ export const diskFull: Fault = {
         },
       });
     } finally {
+      disk.clear();
       await postgres.query('TRUNCATE plants');
       await moveTo('pg_default');
       await postgres.query('DROP TABLESPACE small');
