@@ -1,22 +1,21 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BenchError, reasonOf } from './bench-error.ts';
+import { BenchError } from './bench-error.ts';
 import { type Comparison, compare, type Unavailable } from './comparison.ts';
 import { countNotOk } from './comparison-report.ts';
 import { startDatabase } from './database.ts';
-import { type GrowthStep, measureGrowth } from './growth.ts';
+import { measureGrowth } from './growth.ts';
+import { measurementsOf } from './growth-report.ts';
 import { chooseLoadGenerator } from './load.ts';
 import { readMachine, readVersions } from './machine.ts';
+import type { Measurement } from './measure.ts';
 import type { Options } from './options.ts';
-import { openPlantsTable, type PlantsTable } from './plants-table.ts';
-import { say } from './progress.ts';
 import { measureReads, type Reads } from './reads.ts';
 import { type Context, reportComparison, reportGrowth, reportReads, reportSoak } from './report.ts';
-import { createScratchDatabase } from './scratch-database.ts';
-import { runSoak, type Soak } from './soak.ts';
-import { prepareStore } from './store.ts';
-import { createTargets, type Target } from './targets.ts';
+import { runSoak } from './soak.ts';
+import type { Target } from './targets.ts';
+import { createTestBed, type TestBed } from './test-bed.ts';
 
 type Run = { options: Options; signal: AbortSignal };
 
@@ -27,35 +26,26 @@ export const runBenchmark = async ({ options, signal }: Run): Promise<number> =>
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const server = await startDatabase();
   stack.defer(server.stop);
-  const database = await createScratchDatabase(server.url);
-  stack.defer(database.drop);
-  const table = await openPlantsTable(database.url);
-  stack.defer(table.close);
-
-  const store = await prepareStore(database.url, signal).catch((error: unknown) => {
-    signal.throwIfAborted();
-    return new BenchError(reasonOf(error));
-  });
-  if (store instanceof BenchError) say(`The store cannot run: ${store.message}`);
-  await table.create();
   const generator = await chooseLoadGenerator(folder);
-  const targets = createTargets({ databaseUrl: database.url, generator, folder, signal, store });
+  const openTestBed = (purpose: string) =>
+    createTestBed({ serverUrl: server.url, purpose, generator, folder, signal, stack });
+  const testBed = await openTestBed('main');
   const context: Context = {
     date: new Date().toISOString(),
     machine: readMachine(),
     versions: await readVersions(generator.name),
-    postgres: { server: server.embedded ? 'embedded' : 'DATABASE_URL', ...(await table.settings()) },
+    postgres: { server: server.embedded ? 'embedded' : 'DATABASE_URL', ...(await testBed.table.settings()) },
     workers: process.env.WORKERS ?? '1',
     options,
   };
   // Awaited here: what the stack holds is let go when this function returns.
-  return await runParts({ targets, databaseUrl: database.url, table, options, signal, context });
+  return await runParts({ testBed, openTestBed, options, signal, context });
 };
 
-type Parts = Run & { targets: Target[]; databaseUrl: string; table: PlantsTable; context: Context };
+type Parts = Run & { testBed: TestBed; openTestBed: (purpose: string) => Promise<TestBed>; context: Context };
 
-const runParts = async ({ targets, databaseUrl, table, options, signal, context }: Parts): Promise<number> => {
-  const store = targets.find(({ id }) => id === 'store') as Target;
+const runParts = async ({ testBed, openTestBed, options, signal, context }: Parts): Promise<number> => {
+  const { databaseUrl, table, targets, store } = testBed;
   let failures = 0;
   if (options.rounds > 0) {
     const comparison = await compare({ targets: chosen(targets, options.only), table, options, signal });
@@ -70,9 +60,11 @@ const runParts = async ({ targets, databaseUrl, table, options, signal, context 
     failures += countReadFailures(reads);
   }
   if (options.growth) {
-    const steps = await measureGrowth({ store, table, rows: options.growthRows, seconds: options.seconds, signal });
+    const empty = await openTestBed('empty');
+    const { growthRows: rows, seconds } = options;
+    const steps = await measureGrowth({ growing: testBed, empty, rows, seconds, signal });
     await reportGrowth(steps, context);
-    failures += countMismatches(steps);
+    failures += countMismatches(steps.flatMap(measurementsOf));
   }
   if (options.soakMinutes > 0) {
     const soak = await runSoak({ store, table, minutes: options.soakMinutes, signal });
@@ -89,7 +81,7 @@ const chosen = (targets: Target[], only: readonly string[]): Target[] => {
   return only.length === 0 ? targets : targets.filter(({ id }) => only.includes(id));
 };
 
-const countMismatches = (measurements: (GrowthStep | Soak)[]) => measurements.filter(({ mismatch }) => mismatch).length;
+const countMismatches = (measurements: Measurement[]) => measurements.filter(({ mismatch }) => mismatch).length;
 
 /** A peer that is missing is reported and no failure; the store's absence is one. */
 const countFailures = ({ results, unavailable }: Comparison) =>

@@ -42,14 +42,19 @@ export const openPlantsTable = async (url: string) => {
     }
   };
 
+  const truncate = async () => {
+    await settledCount();
+    await client.query('TRUNCATE plants');
+  };
+
   return {
     create: () =>
       client.query('CREATE TABLE IF NOT EXISTS plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)'),
     settledCount,
     checkpoint,
+    truncate,
     empty: async () => {
-      await settledCount();
-      await client.query('TRUNCATE plants');
+      await truncate();
       await checkpoint();
     },
     /** Adds rows with random-looking ids until there are `target` of them. */

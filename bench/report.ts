@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { comparisonChart, growthChart, soakChart } from './charts.ts';
 import type { Comparison } from './comparison.ts';
 import { comparisonSections } from './comparison-report.ts';
-import type { GrowthStep } from './growth.ts';
+import { GROWTH_ROUNDS, type GrowthStep } from './growth.ts';
 import { growthSections, soakSections } from './growth-report.ts';
 import { type Machine, machineSlug } from './machine.ts';
 import type { Options, Part } from './options.ts';
@@ -65,7 +65,7 @@ export const reportGrowth = (steps: GrowthStep[], context: Context): Promise<voi
   publish({
     part: 'growth',
     title: 'Plant Store while its table grows',
-    setting: `Each step was measured for ${context.options.seconds} s`,
+    setting: `Each step was measured for ${context.options.seconds} s just after a checkpoint, and then in ${GROWTH_ROUNDS} rounds`,
     sections: growthSections(steps),
     svg: growthChart(steps, context),
     data: { steps },

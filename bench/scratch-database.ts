@@ -1,4 +1,4 @@
-/** A database of the run's own on the server, so that nobody's plants are ever truncated. */
+/** Databases of the run's own on the server, so that nobody's plants are ever truncated. */
 import pg from 'pg';
 import { BenchError, reasonOf } from './bench-error.ts';
 
@@ -13,8 +13,11 @@ const query = async (url: string, text: string) => {
 };
 
 /** @throws {BenchError} where the server cannot be reached or the account may not make a database */
-export const createScratchDatabase = async (serverUrl: string): Promise<{ url: string; drop: () => Promise<void> }> => {
-  const name = `plant_store_bench_${process.pid}`;
+export const createScratchDatabase = async (
+  serverUrl: string,
+  purpose: string,
+): Promise<{ url: string; drop: () => Promise<void> }> => {
+  const name = `plant_store_bench_${purpose}_${process.pid}`;
   await query(serverUrl, `CREATE DATABASE ${name}`).catch((error: unknown) => {
     throw new BenchError(`The database ${name} cannot be made on the PostgreSQL server: ${reasonOf(error)}`);
   });
