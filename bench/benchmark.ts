@@ -5,8 +5,7 @@ import { BenchError } from './bench-error.ts';
 import { type Comparison, compare, type Unavailable } from './comparison.ts';
 import { countNotOk } from './comparison-report.ts';
 import { startDatabase } from './database.ts';
-import { measureGrowth } from './growth.ts';
-import { measurementsOf } from './growth-report.ts';
+import { measureGrowth, measurementsOf } from './growth.ts';
 import { chooseLoadGenerator } from './load.ts';
 import { readMachine, readVersions } from './machine.ts';
 import type { Measurement } from './measure.ts';
@@ -27,9 +26,9 @@ export const runBenchmark = async ({ options, signal }: Run): Promise<number> =>
   const server = await startDatabase();
   stack.defer(server.stop);
   const generator = await chooseLoadGenerator(folder);
-  const openTestBed = (purpose: string) =>
-    createTestBed({ serverUrl: server.url, purpose, generator, folder, signal, stack });
-  const testBed = await openTestBed('main');
+  const openTestBed: OpenTestBed = (purpose, owner) =>
+    createTestBed({ serverUrl: server.url, purpose, generator, folder, signal, stack: owner });
+  const testBed = await openTestBed('main', stack);
   const context: Context = {
     date: new Date().toISOString(),
     machine: readMachine(),
@@ -42,7 +41,8 @@ export const runBenchmark = async ({ options, signal }: Run): Promise<number> =>
   return await runParts({ testBed, openTestBed, options, signal, context });
 };
 
-type Parts = Run & { testBed: TestBed; openTestBed: (purpose: string) => Promise<TestBed>; context: Context };
+type OpenTestBed = (purpose: string, owner: AsyncDisposableStack) => Promise<TestBed>;
+type Parts = Run & { testBed: TestBed; openTestBed: OpenTestBed; context: Context };
 
 const runParts = async ({ testBed, openTestBed, options, signal, context }: Parts): Promise<number> => {
   const { databaseUrl, table, targets, store } = testBed;
@@ -60,7 +60,8 @@ const runParts = async ({ testBed, openTestBed, options, signal, context }: Part
     failures += countReadFailures(reads);
   }
   if (options.growth) {
-    const empty = await openTestBed('empty');
+    await using stack = new AsyncDisposableStack();
+    const empty = await openTestBed('empty', stack);
     const { growthRows: rows, seconds } = options;
     const steps = await measureGrowth({ growing: testBed, empty, rows, seconds, signal });
     await reportGrowth(steps, context);

@@ -32,8 +32,7 @@ export const comparisonChart = ({ results }: Comparison, context: Context): stri
 };
 
 export const growthChart = (steps: GrowthStep[], context: Context): string => {
-  const points = (of: (step: GrowthStep) => number | undefined) =>
-    steps.map((step) => ({ x: step.rowsBefore, y: of(step) ?? 0 }));
+  const points = (of: (step: GrowthStep) => number) => steps.map((step) => ({ x: step.rowsBefore, y: of(step) }));
   return drawLineChart({
     title: 'Plant Store while its table grows, 64 connections',
     footer: footer(context),
@@ -42,7 +41,7 @@ export const growthChart = (steps: GrowthStep[], context: Context): string => {
       { title: 'requests/s', points: points(({ median }) => median.grown.requestsPerSecond), formatY: rounded },
       {
         title: 'requests/s, times those on an empty table in turns with it',
-        points: points(({ ofEmpty }) => ofEmpty),
+        points: points(({ median }) => median.ofEmpty ?? 0),
         formatY: rounded,
       },
       { title: 'p99, ms', points: points(({ median }) => median.grown.p99Milliseconds), formatY: rounded },

@@ -1,7 +1,6 @@
 import { reasonOf } from './bench-error.ts';
 import { inConnections, whole } from './format.ts';
-import { type Figures, type Measurement, measure, nextRun } from './measure.ts';
-import { median } from './median.ts';
+import { type Figures, type Measurement, measure, medians, nextRun } from './measure.ts';
 import type { Options } from './options.ts';
 import type { PlantsTable } from './plants-table.ts';
 import { createProgress, type Progress, say } from './progress.ts';
@@ -85,11 +84,3 @@ const summarize = (target: Target, rows: Row[], options: Options): Result[] =>
       ? []
       : [{ target: target.id, title: target.title, connections, median: medians(rounds), rounds }];
   });
-
-export const medians = (rounds: Measurement[]): Figures => ({
-  requestsPerSecond: median(rounds.map((round) => round.requestsPerSecond)) ?? 0,
-  p50Milliseconds: median(rounds.map((round) => round.p50Milliseconds)) ?? 0,
-  p99Milliseconds: median(rounds.map((round) => round.p99Milliseconds)) ?? 0,
-  cpuSecondsPer10k: median(rounds.map((round) => round.cpuSecondsPer10k)),
-  peakMemoryBytes: median(rounds.map((round) => round.peakMemoryBytes)),
-});

@@ -1,49 +1,63 @@
+import { countNotOk } from './comparison-report.ts';
 import { decimal, mebibytes, ratio, whole } from './format.ts';
-import type { GrowthStep } from './growth.ts';
+import { type GrowthStep, measurementsOf } from './growth.ts';
 import type { Measurement } from './measure.ts';
 import type { Section } from './report.ts';
 import type { Soak } from './soak.ts';
 
 const mismatches = (measurements: Measurement[]) => measurements.flatMap(({ mismatch }) => mismatch ?? []);
 
-/** All that was measured of a step. */
-export const measurementsOf = ({ afterCheckpoint, rounds }: GrowthStep): Measurement[] => [
-  afterCheckpoint,
-  ...rounds.grown,
-  ...rounds.empty,
-];
-
 export const growthSections = (steps: GrowthStep[]): Section[] => {
-  const heading = [
-    'rows before',
-    'requests/s',
-    'p50 ms',
-    'p99 ms',
-    'CPU s/10,000',
-    'empty table: requests/s',
-    'p99 ms',
-    '× the empty table',
-    'just after a checkpoint: requests/s',
-    'p99 ms',
+  const inTurns = [
+    ['rows before', 'requests/s', 'p50 ms', 'p99 ms', 'CPU s/10,000', 'log, bytes a plant']
+      .concat(['empty: requests/s', 'empty: p99 ms'])
+      .concat(['× the empty table', 'min to max', 'not 200']),
+    ...steps.map((step) => [
+      whole(step.rowsBefore),
+      whole(step.median.grown.requestsPerSecond),
+      decimal(step.median.grown.p50Milliseconds),
+      decimal(step.median.grown.p99Milliseconds),
+      decimal(step.median.grown.cpuSecondsPer10k),
+      whole(step.median.logBytesPerPlant),
+      whole(step.median.empty.requestsPerSecond),
+      decimal(step.median.empty.p99Milliseconds),
+      multiple(step.median.ofEmpty),
+      rangeOf(step),
+      whole(measurementsOf(step).reduce((sum, measurement) => sum + countNotOk(measurement), 0)),
+    ]),
   ];
-  const lines = steps.map(({ rowsBefore, median: { grown, empty }, ofEmpty, afterCheckpoint }) => [
-    whole(rowsBefore),
-    whole(grown.requestsPerSecond),
-    decimal(grown.p50Milliseconds),
-    decimal(grown.p99Milliseconds),
-    decimal(grown.cpuSecondsPer10k),
-    whole(empty.requestsPerSecond),
-    decimal(empty.p99Milliseconds),
-    ratio(ofEmpty, 1),
-    whole(afterCheckpoint.requestsPerSecond),
-    decimal(afterCheckpoint.p99Milliseconds),
-  ]);
-  const explanation = [
-    'The empty table is that of a second store, loaded in turns with the first; × is the median of the rounds.',
-    'At 0 rows the two are alike: what × differs from 1 by is the error of the measurement.',
+  const afterCheckpoint = [
+    ['rows before', 'requests/s', '× the empty table', 'p99 ms', 'log, bytes a plant'],
+    ...steps.map(({ rowsBefore, afterCheckpoint: measured, median }) => [
+      whole(rowsBefore),
+      whole(measured.requestsPerSecond),
+      ratio(measured.requestsPerSecond, median.empty.requestsPerSecond),
+      decimal(measured.p99Milliseconds),
+      whole(measured.logBytesPerPlant),
+    ]),
   ];
-  const wrong = mismatches(steps.flatMap(measurementsOf));
-  return [{ title: 'Growth, 64 connections', table: [heading, ...lines], lines: [...explanation, ...wrong] }];
+  return [
+    {
+      title: 'Growth, 64 connections: in turns with a second store, whose table is empty at the beginning of each turn',
+      table: inTurns,
+      lines: [
+        '× is the median of the rounds. At 0 rows both tables are empty: what × differs from 1 by is error.',
+        ...mismatches(steps.flatMap(measurementsOf)),
+      ],
+    },
+    {
+      title: 'Just after a checkpoint: one measurement each',
+      table: afterCheckpoint,
+      lines: ["× is to the median of the empty table's turns, which follow."],
+    },
+  ];
+};
+
+const multiple = (value: number | undefined) => ratio(value, 1);
+
+const rangeOf = ({ rounds }: GrowthStep): string => {
+  const ratios = rounds.map(({ ofEmpty }) => ofEmpty);
+  return `${multiple(Math.min(...ratios))} to ${multiple(Math.max(...ratios))}`;
 };
 
 export const soakSections = (soak: Soak): Section[] => [

@@ -1,4 +1,5 @@
 import type { LoadResult } from './load.ts';
+import { median } from './median.ts';
 import type { PlantsTable } from './plants-table.ts';
 import type { OpenTarget } from './targets.ts';
 
@@ -68,3 +69,11 @@ const compareRows = ({ load, rows, connections }: { load: LoadResult; rows: numb
   const surplus = rows - load.ok;
   return surplus > connections ? `${rows} rows, but ${load.ok} answers of 200: ${surplus} too many` : undefined;
 };
+
+export const medians = (rounds: Measurement[]): Figures => ({
+  requestsPerSecond: median(rounds.map((round) => round.requestsPerSecond)) ?? 0,
+  p50Milliseconds: median(rounds.map((round) => round.p50Milliseconds)) ?? 0,
+  p99Milliseconds: median(rounds.map((round) => round.p99Milliseconds)) ?? 0,
+  cpuSecondsPer10k: median(rounds.map((round) => round.cpuSecondsPer10k)),
+  peakMemoryBytes: median(rounds.map((round) => round.peakMemoryBytes)),
+});

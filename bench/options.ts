@@ -41,8 +41,8 @@ export const usage = `npm run bench -- [options]
   --soak-minutes <n>    then watch the store's memory at full load for n minutes
   --help                this text
 
-  DATABASE_URL          a PostgreSQL server to use; else an embedded one is started. The benchmark makes a database of
-                        its own there and drops it at the end
+  DATABASE_URL          a PostgreSQL server to use; else an embedded one is started. The benchmark makes databases of
+                        its own there and drops them at the end
   PLANT_STORE_ROOT      the project to measure, by default the folder above bench/`;
 
 const wholeNumber = (name: string, text: string, minimum: number): number => {

@@ -70,6 +70,11 @@ export const openPlantsTable = async (url: string) => {
       await client.query('VACUUM ANALYZE plants');
       await checkpoint();
     },
+    /** How far the write-ahead log is, in bytes. */
+    logPosition: async (): Promise<number> => {
+      const { rows } = await client.query("SELECT (pg_current_wal_lsn() - '0/0')::float8 AS bytes");
+      return rows[0].bytes;
+    },
     /** In their order, in decimal digits. */
     ids: async (): Promise<string[]> => {
       const { rows } = await client.query('SELECT id FROM plants ORDER BY id');

@@ -1,7 +1,7 @@
 /** Reads: the store against Express and Prisma, and its pages against SQL from `pg` alone. */
-import { medians, type Result, type Unavailable } from './comparison.ts';
+import type { Result, Unavailable } from './comparison.ts';
 import { whole } from './format.ts';
-import { type Measurement, measure, nextRun } from './measure.ts';
+import { type Measurement, measure, medians, nextRun } from './measure.ts';
 import { createProgress } from './progress.ts';
 import { openReaders, type Reader, type ReadSetting } from './readers.ts';
 import { orderOf } from './round-order.ts';

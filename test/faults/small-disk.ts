@@ -48,7 +48,7 @@ export const mountSmallDisk = (folder: string, megabytes: number, account: Serve
       }
       throw new Error(`${folder}: not full with ${megabytes} MB more`);
     },
-    /** Makes room again, where there is none. */
+    /** Makes room again; nothing where it was not filled. */
     clear: () => rmSync(ballast, { force: true }),
     unmount,
   };
