@@ -14,7 +14,7 @@ const FIRST_WARM_UP_SECONDS = 8;
 const WARM_UP_SECONDS = 1;
 /** After a checkpoint: until most pages were changed once, and thus logged whole. */
 const SETTLING_SECONDS = 3;
-/** At each number of rows. Four change the order of the two sides in every way. */
+/** At each number of rows. A multiple of four, in which either side comes first as often. */
 export const GROWTH_ROUNDS = 8;
 /** Shares of the rows at the end. */
 const STEPS = [0, 0.1, 0.2, 0.4, 0.6, 0.8, 1];
