@@ -26,8 +26,9 @@ export const runBenchmark = async ({ options, signal }: Run): Promise<number> =>
   const server = await startDatabase();
   stack.defer(server.stop);
   const generator = await chooseLoadGenerator(folder);
+  const { quietPeers } = options;
   const openTestBed: OpenTestBed = (purpose, owner) =>
-    createTestBed({ serverUrl: server.url, purpose, generator, folder, signal, stack: owner });
+    createTestBed({ serverUrl: server.url, purpose, generator, folder, signal, quietPeers, stack: owner });
   const testBed = await openTestBed('main', stack);
   const context: Context = {
     date: new Date().toISOString(),

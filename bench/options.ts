@@ -19,13 +19,15 @@ export type Options = Readonly<{
   connections: readonly number[];
   /** Ids of targets; empty means all. */
   only: readonly string[];
+  /** The peers log nothing. */
+  quietPeers: boolean;
   /** 0 leaves reads out. */
   readRounds: number;
   growth: boolean;
   growthRows: number;
   /** 0 leaves the soak out. */
   soakMinutes: number;
-  /** Which parts are shorter than a full run: their results are kept apart. */
+  /** Which parts are other than in a full run: their results are kept apart. */
   partial: Readonly<Record<Part, boolean>>;
 }>;
 
@@ -35,6 +37,7 @@ export const usage = `npm run bench -- [options]
   --rounds <n>          rounds over all targets; figures are medians; 0 leaves the comparison out (${DEFAULT_ROUNDS})
   --connections <list>  concurrent connections (${DEFAULT_CONNECTIONS})
   --only <list>         targets by id, such as store,fastify-pg; leaves reads out
+  --quiet-peers         peers write no log
   --reads               then measure reads, as a run without --only or --rounds 0 does by itself
   --growth              then measure the store while its table grows
   --growth-rows <n>     rows at which growth ends (${DEFAULT_GROWTH_ROWS})
@@ -74,6 +77,7 @@ const parse = (args: string[]) => {
         rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
         connections: { type: 'string', default: DEFAULT_CONNECTIONS },
         only: { type: 'string', default: '' },
+        'quiet-peers': { type: 'boolean', default: false },
         reads: { type: 'boolean', default: false },
         growth: { type: 'boolean', default: false },
         'growth-rows': { type: 'string', default: String(DEFAULT_GROWTH_ROWS) },
@@ -95,6 +99,7 @@ export const readOptions = (args: string[]): Options => {
   const connections = listOf(values.connections).map((text) => wholeNumber('connections', text, 1));
   if (connections.length === 0) throw new BenchError('--connections is empty and should be a list such as 1,64');
   const only = listOf(values.only);
+  const quietPeers = values['quiet-peers'];
   const reads = values.reads || (rounds > 0 && only.length === 0);
   const readRounds = reads ? rounds || DEFAULT_ROUNDS : 0;
   const soakMinutes = minutes('soak-minutes', values['soak-minutes']);
@@ -105,13 +110,19 @@ export const readOptions = (args: string[]): Options => {
     rounds,
     connections: [...new Set(connections)].sort((a, b) => a - b),
     only,
+    quietPeers,
     readRounds,
     growth: values.growth,
     growthRows,
     soakMinutes,
     partial: {
-      comparison: only.length > 0 || values.connections !== DEFAULT_CONNECTIONS || rounds < DEFAULT_ROUNDS || isShort,
-      reads: readRounds < DEFAULT_ROUNDS || isShort,
+      comparison:
+        only.length > 0 ||
+        quietPeers ||
+        values.connections !== DEFAULT_CONNECTIONS ||
+        rounds < DEFAULT_ROUNDS ||
+        isShort,
+      reads: quietPeers || readRounds < DEFAULT_ROUNDS || isShort,
       growth: growthRows < DEFAULT_GROWTH_ROWS || isShort,
       soak: soakMinutes < FULL_SOAK_MINUTES,
     },

@@ -43,7 +43,7 @@ export const reportComparison = (comparison: Comparison, context: Context): Prom
   publish({
     part: 'comparison',
     title: 'Plant Store and its peers',
-    setting: `Measured for ${context.options.seconds} s each; figures are medians of ${context.options.rounds} rounds`,
+    setting: inRounds(context.options.rounds, context.options),
     sections: comparisonSections(comparison, context.options),
     svg: comparisonChart(comparison, context),
     data: comparison,
@@ -54,7 +54,7 @@ export const reportReads = (reads: Reads, context: Context): Promise<void> =>
   publish({
     part: 'reads',
     title: 'Reads of Plant Store and its peers',
-    setting: `Measured for ${context.options.seconds} s each; figures are medians of ${context.options.readRounds} rounds`,
+    setting: inRounds(context.options.readRounds, context.options),
     sections: readsSections(reads),
     svg: undefined,
     data: reads,
@@ -82,6 +82,9 @@ export const reportSoak = (soak: Soak, context: Context): Promise<void> =>
     data: soak,
     context,
   });
+
+const inRounds = (rounds: number, { seconds, quietPeers }: Options): string =>
+  `Measured for ${seconds} s each; figures are medians of ${rounds} rounds; log of the peers: ${quietPeers ? 'off' : 'on'}`;
 
 const publish = async ({ part, title, setting, sections, svg, data, context }: Report): Promise<void> => {
   for (const section of sections) process.stdout.write(`\n${plain(section)}\n`);

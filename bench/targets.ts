@@ -35,12 +35,14 @@ export type Setting = {
   generator: LoadGenerator;
   folder: string;
   signal: AbortSignal;
+  /** Whether the peers log nothing. */
+  quietPeers: boolean;
   /** The store, or why it cannot run. */
   store: { command: ServerCommand; token: string } | BenchError;
 };
 
 const peers = [
-  ['express-prisma', 'Express and Prisma', ['express', '@prisma/client', '@prisma/adapter-pg']],
+  ['express-prisma', 'Express and Prisma', ['express', 'pino-http', '@prisma/client', '@prisma/adapter-pg']],
   ['fastify-pg', 'Fastify and pg', ['fastify', 'pg']],
   ['fastify-prisma', 'Fastify and Prisma', ['fastify', '@prisma/client', '@prisma/adapter-pg']],
   [
@@ -81,7 +83,7 @@ const openPeer = async ({ setting, id, packages }: Peer) => {
   const folder = import.meta.dirname;
   const missing = packages.filter((name) => !existsSync(join(folder, 'node_modules', name)));
   if (missing.length > 0) throw new BenchError(`not installed: ${missing.join(', ')}`);
-  const env = { DATABASE_URL: setting.databaseUrl };
+  const env = { DATABASE_URL: setting.databaseUrl, PEER_LOG: setting.quietPeers ? 'off' : 'on' };
   const command = { args: [join(folder, 'peers', `${id}.ts`)], cwd: folder, env };
   return openServer({ setting, command, token: PEER_TOKEN });
 };

@@ -9,7 +9,7 @@ import { createTargets, type Setting, type Target } from './targets.ts';
 /** `store` is one of the targets. */
 export type TestBed = { databaseUrl: string; table: PlantsTable; targets: Target[]; store: Target };
 
-type CreateTestBed = Pick<Setting, 'generator' | 'folder' | 'signal'> & {
+type CreateTestBed = Pick<Setting, 'generator' | 'folder' | 'signal' | 'quietPeers'> & {
   serverUrl: string;
   /** In the database's name. */
   purpose: string;

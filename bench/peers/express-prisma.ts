@@ -1,11 +1,14 @@
 /** Express and Prisma, the obvious way: one `create`, `findUnique` or `findMany` a request. */
 import { PrismaPg } from '@prisma/adapter-pg';
 import express, { type ErrorRequestHandler } from 'express';
+import { pinoHttp } from 'pino-http';
 import { type Plant, Prisma, PrismaClient } from './generated/client.ts';
+import { writesLog } from './writes-log.ts';
 
 const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL }) });
 const app = express();
 
+if (writesLog) app.use(pinoHttp());
 app.use(express.json());
 
 app.post('/plants', async (request, response) => {

@@ -2,11 +2,12 @@
 import { fastify } from 'fastify';
 import pg from 'pg';
 import { type NewPlant, newPlantSchema } from './new-plant-schema.ts';
+import { writesLog } from './writes-log.ts';
 
 const UNIQUE_VIOLATION = '23505';
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
-const app = fastify();
+const app = fastify({ logger: writesLog });
 
 app.post<{ Body: NewPlant }>('/plants', { schema: newPlantSchema }, async (request) => {
   const { id, name, tag } = request.body;

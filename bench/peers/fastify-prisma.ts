@@ -3,9 +3,10 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { fastify } from 'fastify';
 import { Prisma, PrismaClient } from './generated/client.ts';
 import { type NewPlant, newPlantSchema } from './new-plant-schema.ts';
+import { writesLog } from './writes-log.ts';
 
 const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL }) });
-const app = fastify();
+const app = fastify({ logger: writesLog });
 
 app.post<{ Body: NewPlant }>('/plants', { schema: newPlantSchema }, async (request) => {
   const { id, name, tag = null } = request.body;

@@ -10,6 +10,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Prisma, PrismaClient } from './generated/client.ts';
 import type { NewPlant } from './new-plant-schema.ts';
+import { writesLog } from './writes-log.ts';
 
 class PrismaService extends PrismaClient {
   constructor() {
@@ -44,5 +45,6 @@ Controller('plants')(PlantsController);
 class AppModule {}
 Module({ controllers: [PlantsController], providers: [PrismaService] })(AppModule);
 
-const app = await NestFactory.create<NestFastifyApplication>(AppModule, new FastifyAdapter(), { logger: false });
+const adapter = new FastifyAdapter({ logger: writesLog });
+const app = await NestFactory.create<NestFastifyApplication>(AppModule, adapter, { logger: false });
 await app.listen(Number(process.env.PORT), '127.0.0.1');

@@ -3,9 +3,10 @@
  * It also answers with the id, and an id that is taken is overwritten: that is its own way, and no 400.
  */
 import { buildServer } from '@platformatic/db';
+import { writesLog } from './writes-log.ts';
 
 const app = await buildServer({
-  server: { hostname: '127.0.0.1', port: Number(process.env.PORT), logger: { level: 'fatal' } },
+  server: { hostname: '127.0.0.1', port: Number(process.env.PORT), logger: { level: writesLog ? 'info' : 'fatal' } },
   db: { connectionString: process.env.DATABASE_URL, openapi: true, graphql: false },
 });
 
