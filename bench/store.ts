@@ -7,10 +7,13 @@ import type { ServerCommand } from './server.ts';
 
 export const storeRoot = resolve(process.env.PLANT_STORE_ROOT || join(import.meta.dirname, '..'));
 
-export const storeVersion = (): string | undefined => {
-  const file = join(storeRoot, 'package.json');
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).version : undefined;
-};
+const readManifest = () => JSON.parse(readFileSync(join(storeRoot, 'package.json'), 'utf8'));
+
+export const storeVersion = (): string | undefined =>
+  existsSync(join(storeRoot, 'package.json')) ? readManifest().version : undefined;
+
+/** What `npm start` tells Node.js; the image tells it the same. */
+const nodeOptions = (): string[] => readManifest().scripts.start.match(/--\S+/g) ?? [];
 
 /**
  * Migrates the database and makes a token.
@@ -30,5 +33,5 @@ export const prepareStore = async (
   };
   await run('migrate');
   const token = await run('token', 'create', '--name', 'bench');
-  return { command: { args: [main, 'serve'], cwd: storeRoot, env: environment }, token };
+  return { command: { args: [...nodeOptions(), main, 'serve'], cwd: storeRoot, env: environment }, token };
 };

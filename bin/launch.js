@@ -28,7 +28,7 @@ export const launch = async (
     await import(pathToFileURL(path).href);
     return;
   }
-  const child = spawn(node, [...nodeOptions, path, ...options], { stdio: 'inherit' });
+  const child = spawn(node, [...process.execArgv, ...nodeOptions, path, ...options], { stdio: 'inherit' });
   for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(error.message));
   child.on('exit', (code, signal) => {

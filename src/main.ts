@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-old-space-size=1024 --max-semi-space-size=16
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { runCommandLine } from './commands/command-line.ts';

@@ -169,6 +169,13 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s under load', (signal) => {
   });
 });
 
+test('npm start and the image start Node.js with the same options', () => {
+  const optionsIn = (text: string) => text.match(/--\S+/g);
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const [firstLine = ''] = readFileSync('src/main.ts', 'utf8').split('\n', 1);
+  expect(optionsIn(scripts.start)).toEqual(optionsIn(firstLine));
+});
+
 test('Ctrl-C, which reaches npm and the store both, still answers the requests under way', async () => {
   const store = await start();
   const load = putUnderLoad(store);

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -9,6 +9,9 @@ import { freePort } from '../support/free-port.ts';
 import { NOTHING_SET, projectFolder } from '../support/store-process.ts';
 
 const PROGRAM = join(projectFolder, 'bin', 'plant-store.js');
+const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8'));
+/** What `npm start` tells Node.js. */
+const NODE_OPTIONS: string[] = scripts.start.match(/--\S+/g);
 const START_TIMEOUT = 30_000;
 const POLL_INTERVAL = 20;
 
@@ -78,5 +81,6 @@ export type Store = Awaited<ReturnType<typeof createStore>>;
 
 const spawnStore = (env: NodeJS.ProcessEnv, logFile: string) => {
   const log = openSync(logFile, 'a');
-  return spawnChild(process.execPath, [PROGRAM, 'serve'], { cwd: projectFolder, env, stdio: ['ignore', log, log] });
+  const words = [...NODE_OPTIONS, PROGRAM, 'serve'];
+  return spawnChild(process.execPath, words, { cwd: projectFolder, env, stdio: ['ignore', log, log] });
 };
