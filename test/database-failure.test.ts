@@ -1,9 +1,17 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { createPool } from '../src/database/database.ts';
+import { classifyDatabaseError } from '../src/database/database-error.ts';
+import { createTcpProxy } from './faults/tcp-proxy.ts';
 import { lockTable } from './support/lock-table.ts';
+import { createTestDatabase } from './support/test-database.ts';
 import { startTestService, type TestService } from './support/test-service.ts';
 
-let service: TestService;
-afterEach(() => service.stop());
+let service: TestService | undefined;
+afterEach(async () => {
+  await service?.stop();
+  service = undefined;
+});
 
 const timed = async <Value>(promise: Promise<Value>) => {
   const startedAt = performance.now();
@@ -49,4 +57,24 @@ test('a database that only reads is 503, code 1501, and a connection that leads 
   await database.administer(`ALTER DATABASE ${database.name} RESET default_transaction_read_only`);
   expect((await service.post({ id: 2, name: 'Fir' })).status).toBe(200);
   expect(await service.stored(2n)).toEqual({ id: '2', name: 'Fir', tag: null });
+});
+
+test('a connection on which nothing arrives any more is given up with its statement, an idle one is not', async () => {
+  const database = await createTestDatabase();
+  const proxy = await createTcpProxy(Number(new URL(database.url).port));
+  const statementTimeout = 300;
+  const pool = createPool({ url: proxy.through(database.url), connections: 1, connectTimeout: 1000, statementTimeout });
+  const session = async () => (await pool.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+  const first = await session();
+  await setTimeout(2 * statementTimeout);
+  expect(await session()).toBe(first);
+  proxy.stall();
+  const { value, duration } = await timed(session().catch((error) => error));
+  expect(classifyDatabaseError(value)).toBe('interrupted');
+  expect(duration).toBeGreaterThanOrEqual(statementTimeout - 1);
+  proxy.resume();
+  expect(await session()).not.toBe(first);
+  await pool.end();
+  proxy.close();
+  await database.drop();
 });

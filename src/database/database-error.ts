@@ -35,7 +35,7 @@ const FAILURE_CODES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
 const FAILURE_MESSAGES: typeof FAILURE_CODES = [
   ['unreachable', /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout|SASL: )/],
   ['unreachable', /^(The server does not support SSL|There was an error establishing an SSL)/],
-  ['interrupted', /^(Connection terminated|Client has encountered a connection error|Query read timeout)/],
+  ['interrupted', /^(Connection terminated|Client has encountered a connection error)/],
 ];
 
 export const classifyDatabaseError = (error: unknown): DatabaseFailure => {

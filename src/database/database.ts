@@ -1,5 +1,6 @@
+import type { Socket } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { Pool } from 'pg';
+import { Pool, type PoolClient } from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { traceStatements } from '../tracing/trace-statements.ts';
 import type { Tracer } from '../tracing/tracer.ts';
@@ -19,16 +20,33 @@ type PoolOptions = {
 };
 
 /** The connections to PostgreSQL; each is opened when it is needed. They belong to the database that is made with them. */
-export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool =>
-  new Pool({
+export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool => {
+  const pool = new Pool({
     connectionString: url,
     max: connections,
     connectionTimeoutMillis: connectTimeout,
-    // PostgreSQL ends the statement; where it cannot be reached any more, the driver gives the connection up.
     statement_timeout: statementTimeout,
-    query_timeout: statementTimeout,
     keepAlive: true,
   });
+  giveUpSilentConnections(pool, statementTimeout);
+  return pool;
+};
+
+/**
+ * PostgreSQL ends a statement that takes too long. Where nothing comes from it for `time` ms, it cannot be reached any more, and
+ * the connection is closed. Not by the driver's `query_timeout`, which keeps each statement in memory (record 0024).
+ */
+const giveUpSilentConnections = (pool: Pool, time: number) => {
+  pool.on('connect', (client) => {
+    const socket = socketOf(client);
+    socket.on('timeout', () => socket.destroy(new Error('Connection terminated: PostgreSQL did not answer in time')));
+  });
+  pool.on('acquire', (client) => socketOf(client).setTimeout(time));
+  pool.on('release', (_error, client) => socketOf(client).setTimeout(0));
+};
+
+/** Of what a client is made of its types tell nothing. */
+const socketOf = (client: PoolClient) => (client as PoolClient & { connection: { stream: Socket } }).connection.stream;
 
 type DatabaseOptions = {
   pool: Pool;

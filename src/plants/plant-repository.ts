@@ -43,7 +43,7 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
   findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant>> => {
     const rows = await database.$queryRaw<Row[]>`
       SELECT id, name, tag FROM plants WHERE id = ANY(${`{${ids}}`}::bigint[])`;
-    return new Map(rows.map((row) => [row.id, toStoredPlant(row)]));
+    return new Map(takeOut(rows).map((row) => [row.id, toStoredPlant(row)]));
   },
 
   /**
@@ -61,11 +61,12 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
         ORDER BY id LIMIT ${MAX_LIMIT + 1}
       ) AS ahead
       ORDER BY id LIMIT wanted.size + 1`;
-    const columns = await database.$queryRaw<PlantColumns[]>`
+    const rows = await database.$queryRaw<PlantColumns[]>`
       SELECT ids, names, tags
       FROM unnest(${`{${afters}}`}::bigint[], ${`{${limits}}`}::int[]) WITH ORDINALITY AS wanted (after, size, place),
         LATERAL (${selectColumns(found)}) AS page
       ORDER BY place`;
+    const columns = takeOut(rows);
     return pages.map(({ limit }, index) => {
       const page = toPlantPage(columns[index] as PlantColumns, limit);
       return page.isCut ? undefined : page;
@@ -87,8 +88,8 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
       FROM (SELECT id, name, tag FROM plants WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY id LIMIT ${limit + 1}) AS ahead
       WINDOW so_far AS (ORDER BY id ROWS UNBOUNDED PRECEDING)
       ORDER BY id`;
-    const [columns] = await database.$queryRaw<[PlantColumns]>`${selectColumns(found)}`;
-    return toPlantPage(columns, limit);
+    const [columns] = takeOut(await database.$queryRaw<PlantColumns[]>`${selectColumns(found)}`);
+    return toPlantPage(columns as PlantColumns, limit);
   },
 
   /**
@@ -111,6 +112,9 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
 });
 
 export type PlantRepository = ReturnType<typeof createPlantRepository>;
+
+/** Prisma's promise stays in memory for long, and with it the array that it was fulfilled with (record 0024). */
+const takeOut = <Element>(rows: Element[]): Element[] => rows.splice(0);
 
 const contentBytes = Prisma.sql`(octet_length(name) + coalesce(octet_length(tag), 0))`;
 
