@@ -28,6 +28,7 @@ export const launch = async (
     await import(pathToFileURL(path).href);
     return;
   }
+  // With what this process was started with, such as the options of `npm start`.
   const child = spawn(node, [...process.execArgv, ...nodeOptions, path, ...options], { stdio: 'inherit' });
   for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(error.message));

@@ -33,19 +33,19 @@ export const createPool = ({ url, connections, connectTimeout, statementTimeout 
 };
 
 /**
- * PostgreSQL ends a statement that takes too long. Where nothing comes from it for `time` ms, it cannot be reached any more, and
- * the connection is closed. Not by the driver's `query_timeout`, which keeps each statement in memory (record 0024).
+ * PostgreSQL ends a statement that takes too long. Where nothing comes or goes for as many ms, it cannot be reached any more,
+ * and the connection is closed. Not by the driver's `query_timeout`, which keeps each statement in memory (record 0024).
  */
-const giveUpSilentConnections = (pool: Pool, time: number) => {
+const giveUpSilentConnections = (pool: Pool, milliseconds: number) => {
   pool.on('connect', (client) => {
     const socket = socketOf(client);
     socket.on('timeout', () => socket.destroy(new Error('Connection terminated: PostgreSQL did not answer in time')));
   });
-  pool.on('acquire', (client) => socketOf(client).setTimeout(time));
+  pool.on('acquire', (client) => socketOf(client).setTimeout(milliseconds));
   pool.on('release', (_error, client) => socketOf(client).setTimeout(0));
 };
 
-/** Of what a client is made of its types tell nothing. */
+/** The types of `pg` leave `connection` out. */
 const socketOf = (client: PoolClient) => (client as PoolClient & { connection: { stream: Socket } }).connection.stream;
 
 type DatabaseOptions = {

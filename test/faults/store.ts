@@ -11,7 +11,7 @@ import { NOTHING_SET, projectFolder } from '../support/store-process.ts';
 const PROGRAM = join(projectFolder, 'bin', 'plant-store.js');
 const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8'));
 /** What `npm start` tells Node.js. */
-const NODE_OPTIONS: string[] = scripts.start.match(/--\S+/g);
+const START_OPTIONS: string[] = scripts.start.match(/--\S+/g);
 const START_TIMEOUT = 30_000;
 const POLL_INTERVAL = 20;
 
@@ -81,6 +81,6 @@ export type Store = Awaited<ReturnType<typeof createStore>>;
 
 const spawnStore = (env: NodeJS.ProcessEnv, logFile: string) => {
   const log = openSync(logFile, 'a');
-  const words = [...NODE_OPTIONS, PROGRAM, 'serve'];
-  return spawnChild(process.execPath, words, { cwd: projectFolder, env, stdio: ['ignore', log, log] });
+  const args = [...START_OPTIONS, PROGRAM, 'serve'];
+  return spawnChild(process.execPath, args, { cwd: projectFolder, env, stdio: ['ignore', log, log] });
 };
