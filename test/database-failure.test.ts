@@ -60,10 +60,15 @@ test('a database that only reads is 503, code 1501, and a connection that leads 
 });
 
 test('a connection on which nothing arrives any more is given up with its statement, an idle one is not', async () => {
+  await using stack = new AsyncDisposableStack();
   const database = await createTestDatabase();
-  const proxy = await createTcpProxy(Number(new URL(database.url).port));
+  stack.defer(database.drop);
+  const { hostname, port } = new URL(database.url);
+  const proxy = await createTcpProxy(Number(port), hostname);
+  stack.defer(proxy.close);
   const statementTimeout = 300;
   const pool = createPool({ url: proxy.through(database.url), connections: 1, connectTimeout: 1000, statementTimeout });
+  stack.defer(() => pool.end());
   const session = async () => (await pool.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
   const first = await session();
   await setTimeout(2 * statementTimeout);
@@ -75,7 +80,4 @@ test('a connection on which nothing arrives any more is given up with its statem
   expect(duration).toBeLessThan(10 * statementTimeout);
   proxy.resume();
   expect(await session()).not.toBe(first);
-  await pool.end();
-  proxy.close();
-  await database.drop();
 });

@@ -5,14 +5,14 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 const PASSWORD_MESSAGE = 'p'.charCodeAt(0);
 
 /** The network between a store and its database, which can be cut, lose packets, be slow, or lead elsewhere. */
-export const createTcpProxy = async (port: number) => {
+export const createTcpProxy = async (port: number, host = '127.0.0.1') => {
   let target = port;
   let delay = 0;
   let stalled = false;
   const connections = new Set<{ cut: () => void; stall: () => void }>();
 
   const server = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1');
+    const upstream = connect(target, host);
     let swallows = stalled;
     let isFirst = true;
     const toUpstream = createDelayLine((chunk) => upstream.write(chunk));
@@ -48,6 +48,7 @@ export const createTcpProxy = async (port: number) => {
     /** The URL of a database, through here. */
     through: (url: string) => {
       const proxied = new URL(url);
+      proxied.hostname = '127.0.0.1';
       proxied.port = String((server.address() as AddressInfo).port);
       return proxied.href;
     },
