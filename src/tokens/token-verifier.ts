@@ -25,6 +25,8 @@ export const createTokenVerifier = ({ tokens, lookUpTimeout, jwts }: TokenVerifi
   const known = new LRUCache<string, Token, Buffer<ArrayBuffer>>({
     max: MAX_KNOWN_TOKENS,
     ttl: TRUST_DURATION,
+    // By default the cache sets a timer for each millisecond in which it is asked, to read the clock once in it.
+    ttlResolution: 0,
     // Several requests with one token that is not known share one look-up.
     fetchMethod: async (_key, _stale, { context: hash }) =>
       (await withinTime(tokens.findByHash(hash), lookUpTimeout)) ?? undefined,
