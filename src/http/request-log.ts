@@ -25,7 +25,7 @@ export const createRequestLog =
     response.setHeader('X-Request-Id', requestId);
     response.once('close', () => {
       const { fault, errorCode } = response.locals;
-      const fields = { requestId, ...fieldsOf(request, response), duration: Date.now() - startedAt };
+      const fields = fieldsOf(request, response, { requestId, startedAt });
       if (fault === undefined) logger.info(fields, response.writableFinished ? 'request completed' : 'request aborted');
       // Refused at once, and no fault: a stack for each would add to the load.
       else if (errorCode === errorCodes.overloaded.code) logger.warn(fields, 'request failed');
@@ -39,7 +39,14 @@ const requestIdOf = ({ headers }: Request): string => {
   return typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID();
 };
 
-const fieldsOf = ({ method, originalUrl }: Request, { headersSent, statusCode, locals }: Response) => ({
+type Beginning = { requestId: string; startedAt: number };
+
+const fieldsOf = (
+  { method, originalUrl }: Request,
+  { headersSent, statusCode, locals }: Response,
+  { requestId, startedAt }: Beginning,
+) => ({
+  requestId,
   method,
   path: originalUrl.split('?', 1)[0],
   // A client that went away was sent no status.
@@ -47,4 +54,5 @@ const fieldsOf = ({ method, originalUrl }: Request, { headersSent, statusCode, l
   traceId: locals.traceId,
   token: locals.tokenName,
   error: locals.errorCode,
+  duration: Date.now() - startedAt,
 });
