@@ -15,8 +15,7 @@ export const parseExactJson = (text: string): unknown => {
 };
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = ['"', '\\', ':', ','].map((character) => character.charCodeAt(0));
-const OPENING = new Set(['{', '['].map((character) => character.charCodeAt(0)));
-const CLOSING = new Set(['}', ']'].map((character) => character.charCodeAt(0)));
+const [BRACE, BRACE_END, BRACKET, BRACKET_END] = ['{', '}', '[', ']'].map((character) => character.charCodeAt(0));
 
 /** The digits of the last member named `id` of an object, in a text that is JSON and in which it is a number. */
 const sourceOfId = (text: string): string => {
@@ -29,8 +28,8 @@ const sourceOfId = (text: string): string => {
       const end = endOfString(text, index);
       if (depth === 1) name = text.slice(index, end + 1);
       index = end;
-    } else if (OPENING.has(code)) depth++;
-    else if (CLOSING.has(code)) depth--;
+    } else if (code === BRACE || code === BRACKET) depth++;
+    else if (code === BRACE_END || code === BRACKET_END) depth--;
     else if (depth === 1 && code === COMMA) name = '';
     else if (depth === 1 && code === COLON && isId(name)) source = numberAt(text, index + 1) ?? source;
   }

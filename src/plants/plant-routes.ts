@@ -33,9 +33,9 @@ export const createPlantRoutes = (options: PlantRoutesOptions) => {
       sendJsonText(response, json);
     })
     .post(requireWriteScope, readJson, async (request, response) => {
-      const { id, ...plant } = parseNewPlant(request.body);
-      await plants.create({ id, ...plant }, () => response.destroyed);
-      sendJson(response, plant satisfies Plant);
+      const plant = parseNewPlant(request.body);
+      await plants.create(plant, () => response.destroyed);
+      sendPlant(response, plant);
     })
     .all(answerOtherMethods({ Allow: 'GET, HEAD, POST, OPTIONS' }));
 
