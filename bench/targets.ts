@@ -51,6 +51,7 @@ const peers = [
     ['@nestjs/core', '@nestjs/common', '@nestjs/platform-fastify', '@prisma/client'],
   ],
   ['platformatic-db', 'Platformatic DB', ['@platformatic/db']],
+  ['group-commit-bare', 'Bare group commit', ['pg']],
   ['node-http-bare', 'Bare node:http, stores nothing', []],
 ] as const;
 
@@ -69,7 +70,7 @@ export const createTargets = (setting: Setting): Target[] => {
     const open = () => openPeer({ setting, id, packages });
     return { id, title, stores: id !== 'node-http-bare', open };
   });
-  return [store, ...servers.slice(0, -1), pgbench, ...servers.slice(-1)];
+  return [store, ...servers.slice(0, -2), pgbench, ...servers.slice(-2)];
 };
 
 const openStore = async (setting: Setting) => {
