@@ -37,8 +37,8 @@ export const createLogger = ({ level, format, worker }: LoggerOptions): Logger =
 };
 
 /**
- * Lines that wait as text are put together as text, and copied again to be written: 8 kB of memory a line (record 0025).
- * The types of pino know no stream of bytes.
+ * Of lines that are text, SonicBoom counts the bytes of all that wait with each that comes, for which V8 copies them: 8 kB
+ * of memory a line (record 0025). The types of pino know no stream of bytes.
  */
 const toBytes = (line: string) => Buffer.from(line) as unknown as string;
 

@@ -39,12 +39,10 @@ const requestIdOf = ({ headers }: Request): string => {
   return typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID();
 };
 
-type Beginning = { requestId: string; startedAt: number };
-
 const fieldsOf = (
   { method, originalUrl }: Request,
   { headersSent, statusCode, locals }: Response,
-  { requestId, startedAt }: Beginning,
+  { requestId, startedAt }: { requestId: string; startedAt: number },
 ) => ({
   requestId,
   method,

@@ -41,7 +41,8 @@ type JwtVerifierOptions = {
  */
 export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: JwtVerifierOptions): TokenVerifier => {
   const getKey = createRemoteKeys({ url: jwksUrl, onRefreshFailed });
-  const known = new LRUCache<string, VerifiedToken>({ max: MAX_KNOWN_TOKENS });
+  // No resolution: no timers, as in token-verifier.ts.
+  const known = new LRUCache<string, VerifiedToken>({ max: MAX_KNOWN_TOKENS, ttlResolution: 0 });
   const options = {
     ...expected,
     algorithms: ALGORITHMS,

@@ -23,7 +23,7 @@ export const generateTokenText = (): string => `plant_${randomBytes(32).toString
 /** SHA-256 is enough, without salt or stretching, as there is nothing to guess in 256 random bits. */
 export const hashTokenText = (text: string): Buffer<ArrayBuffer> =>
   // By way of text: memory of its own for each Buffer costs Node.js four times what the hash itself does.
-  Buffer.from(hash('sha256', text, 'binary'), 'binary');
+  Buffer.from(hash('sha256', text, 'latin1'), 'latin1');
 
 export type TokenState = 'valid' | 'revoked' | 'expired';
 
