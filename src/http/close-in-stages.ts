@@ -6,25 +6,9 @@ const MAX_DISCARDED = 65_536;
 /** How long a client has to take its answer before the connection is cut, in ms. */
 const LINGER_TIME = 1000;
 
-const closing = new WeakSet<Duplex>();
-
-/**
- * Whether a response closes its connection: then no request behind it may be processed (RFC 9112 §9.6). One of which
- * that is not known yet does from here on.
- */
-export const closesConnection = (response: ServerResponse): boolean => {
-  if (closing.has(response.req.socket)) return true;
-  if (response.headersSent) return !response.shouldKeepAlive;
-  // Node.js closes the connection behind an answer that came without an invitation of the body.
-  if (response.req.headers.expect === undefined) return false;
-  closeAfter(response);
-  return true;
-};
-
 /** Makes a response, whose header is not sent yet, the last on its connection. */
 export const closeAfter = (response: ServerResponse): void => {
   const { socket } = response.req;
-  closing.add(socket);
   response.setHeader('Connection', 'close');
   // What Node.js calls when an answer with `Connection: close` is sent.
   socket.destroySoon = () => endInStages(socket);
@@ -35,7 +19,6 @@ export const closeAfter = (response: ServerResponse): void => {
  * a client that is still sending would lose its answer. One that does not close its own end is cut off.
  */
 export const endInStages = (socket: Duplex, bytes = ''): void => {
-  closing.add(socket);
   socket.pause();
   if (socket.writable) socket.end(bytes);
   setTimeout(() => socket.destroy(), LINGER_TIME).unref();

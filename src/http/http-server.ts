@@ -1,15 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { ApiError } from './api-error.ts';
-import { closeAfter, closesConnection, endInStages } from './close-in-stages.ts';
+import { closeAfter, endInStages } from './close-in-stages.ts';
+import { createConnections } from './connections.ts';
 import type { MessageClasses } from './message-classes.ts';
 import { refuseConnection, refuseRequest } from './refuse.ts';
+import { toOriginForm } from './request-target.ts';
 
 /** Longer than the 60 s for which load balancers keep a connection, so that they close first and lose no request; in ms. */
 const KEEP_ALIVE_TIMEOUT = 75_000;
-/** How often slow requests are looked for, in ms. */
+/** How often slow requests and stalled responses are looked for, in ms. */
 const TIMEOUT_CHECK_INTERVAL = 1000;
 /** How often connections that went idle are closed while the server stops, in ms. */
 const IDLE_CLOSE_INTERVAL = 50;
@@ -61,33 +63,32 @@ export const createHttpServer = (options: HttpServerOptions) => {
       onRefused?.(error);
     },
   };
-  const lastResponses = new Map<Duplex, ServerResponse | undefined>();
+  const connections = createConnections();
   let closing = false;
-  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-    const before = lastResponses.get(request.socket);
-    if (before && closesConnection(before)) return;
-    lastResponses.set(request.socket, response);
-    // Node.js loses what comes with a request that asks for another protocol, and would wait for it, or read on amid it.
-    if (closing || request.headers.upgrade !== undefined) closeAfter(response);
-    handler(request, response, () => refuse.request(response, REQUEST_NOT_HTTP));
-  };
-  server.on('connection', (socket) => {
-    lastResponses.set(socket, undefined);
-    socket.once('close', () => lastResponses.delete(socket));
-  });
+  const onRequest = (request: IncomingMessage, response: ServerResponse) =>
+    connections.serve(request, response, (isLast) => {
+      // Node.js loses what comes with a request that asks for another protocol, and would wait for it, or read on amid it.
+      if ((closing && isLast) || request.headers.upgrade !== undefined) closeAfter(response);
+      const target = toOriginForm(request.url ?? '');
+      if (target === undefined) return refuse.request(response, REQUEST_NOT_HTTP);
+      request.url = target;
+      handler(request, response, () => refuse.request(response, REQUEST_NOT_HTTP));
+    });
+  server.on('connection', connections.add);
   server.on('request', onRequest);
   // Not the default, which invites the body before the token is checked; whoever reads the body invites it.
   server.on('checkContinue', onRequest);
   // An expectation that is not known is not met and no error (RFC 9110 §10.1.1).
   server.on('checkExpectation', onRequest);
-  server.on('connect', (_request, socket) => {
+  server.on('connect', (_request, socket: Socket) => {
     // Node.js takes its own listener away: a connection that is reset would end the process.
     socket.on('error', () => {});
-    afterwards(lastResponses.get(socket), () => refuse.connection(socket, CONNECT_NOT_ALLOWED));
+    connections.enqueue(socket, () => refuse.connection(socket, CONNECT_NOT_ALLOWED));
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
-    answerClientError(error, socket, lastResponses.get(socket), refuse),
+  server.on('clientError', (error: ClientError, socket: Socket) =>
+    answerClientError({ error, socket, connections, refuse }),
   );
+  const stallCheck = setInterval(() => connections.disconnectStalled(requestTimeout), TIMEOUT_CHECK_INTERVAL).unref();
   return {
     /** @returns the port */
     listen: (host: string, port: number) =>
@@ -107,21 +108,30 @@ export const createHttpServer = (options: HttpServerOptions) => {
     close: async ({ delay, timeout }: { delay: number; timeout: number }) => {
       closing = true;
       // Or a client would send its next request on a connection that is about to be closed.
-      for (const last of lastResponses.values()) if (last && !last.headersSent) closeAfter(last);
+      connections.closeBehindResponses();
       if (delay > 0) await setTimeout(delay);
-      await closeServer(server, timeout);
+      await closeServer({ server, connections, timeout });
+      clearInterval(stallCheck);
     },
   };
 };
 
-const closeServer = async (server: Server, timeout: number) => {
-  // Connections that become idle after close() would stay open until their keep-alive timeout.
-  const closeIdle = setInterval(() => server.closeIdleConnections(), IDLE_CLOSE_INTERVAL);
+type Connections = ReturnType<typeof createConnections>;
+
+const closeServer = async ({ server, connections, timeout }: CloseOptions) => {
+  const closeIdle = setInterval(() => {
+    if (!connections.isSending()) server.closeIdleConnections();
+  }, IDLE_CLOSE_INTERVAL);
   const cutOff = globalThis.setTimeout(() => server.closeAllConnections(), timeout);
-  await new Promise((resolve) => server.close(resolve));
+  // Not http.Server's own, which at once destroys the connections of responses that are complete but not yet sent.
+  await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
   clearInterval(closeIdle);
   clearTimeout(cutOff);
+  // Stops its timers.
+  server.close();
 };
+
+type CloseOptions = { server: Server; connections: Connections; timeout: number };
 
 const REQUEST_NOT_HTTP = new ApiError(
   'requestNotHttp',
@@ -132,33 +142,46 @@ const CONNECT_NOT_ALLOWED = new ApiError('methodNotAllowed', 'CONNECT is not all
   headers: { Allow: '' },
 });
 
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
+
 /** Answers without the handler: a request, or a connection on which what came is none. */
 type Refuse = {
   request: (response: ServerResponse, error: ApiError) => void;
   connection: (socket: Duplex, error: ApiError) => void;
 };
 
+type ClientError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
+
+type ClientErrorOptions = { error: ClientError; socket: Socket; connections: Connections; refuse: Refuse };
+
 /**
- * What Node.js cannot parse never reaches the app; it is answered here, with an Error like all else. But never in the
- * place of another answer: the requests before it are answered first, and one that was answered already is not again.
+ * What Node.js cannot parse never reaches the app; it is answered here, with an Error like everything else. The requests
+ * before it are answered first, and a request that was answered already is not answered again.
  */
-const answerClientError = (
-  error: NodeJS.ErrnoException,
-  socket: Socket,
-  last: ServerResponse | undefined,
-  refuse: Refuse,
-): void => {
-  const answer = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? REQUEST_TOO_SLOW : REQUEST_NOT_HTTP;
+const answerClientError = ({ error, socket, connections, refuse }: ClientErrorOptions): void => {
+  const answer = clientErrorAnswer(error);
+  const { current, last } = connections.find(socket) ?? {};
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else if (last?.req.complete !== false) afterwards(last, () => refuse.connection(socket, answer));
-  // Who ended amid a body has most likely gone away, which is how the log shall tell it.
-  else if (error.code === 'HPE_INVALID_EOF_STATE' && last.socket) refuse.connection(socket, answer);
+  else if (last === undefined || last.req.complete)
+    connections.enqueue(socket, () => refuse.connection(socket, answer));
+  else if (last !== current) connections.replaceLast(socket, () => refuse.connection(socket, answer));
+  // A client that ended its side amid a body has most likely gone away; the log then says that the request was aborted.
+  else if (error.code === 'HPE_INVALID_EOF_STATE') refuse.connection(socket, answer);
   else if (!last.headersSent) refuse.request(last, answer);
-  else afterwards(last, () => endInStages(socket));
+  else connections.enqueue(socket, () => endInStages(socket));
 };
 
-/** Goes on when a response is sent, and with it all that were due before it on its connection; at once where it is. */
-const afterwards = (response: ServerResponse | undefined, goOn: () => void) => {
-  if (response === undefined || response.writableFinished) goOn();
-  else response.once('finish', goOn);
+const clientErrorAnswer = ({ code, rawPacket, bytesParsed = 0 }: ClientError): ApiError => {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return REQUEST_TOO_SLOW;
+  if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return REQUEST_NOT_HTTP;
+  const text = rawPacket.toString('latin1');
+  const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)[0] ?? '';
+  const [, method] = /^([\w!#$%&'*+.^`|~-]{1,64}) \S+ HTTP\/1\.[01]\r?$/.exec(line) ?? [];
+  return method === undefined || method !== method.toUpperCase() ? REQUEST_NOT_HTTP : methodUnknown(method);
 };
+
+/** Node.js parses the methods that it knows only, and so not the path that an unknown one was meant for. */
+const methodUnknown = (method: string) =>
+  new ApiError('methodNotAllowed', `${method} is not a method of this service; use ${METHODS}.`, {
+    headers: { Allow: METHODS },
+  });

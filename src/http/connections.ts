@@ -1,0 +1,105 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { closeAfter } from './close-in-stages.ts';
+
+/**
+ * Requests that may wait behind others on their connections, over all connections; each takes some 4 KiB of memory. A client
+ * that sends one more is disconnected.
+ */
+const MAX_WAITING = 10_000;
+
+type Connection = {
+  /** The response in progress; undefined while the connection is idle. */
+  current: ServerResponse | undefined;
+  /** Starts each request that was read while another one was in progress. */
+  waiting: (() => void)[];
+  /** The response to the request that was read last. */
+  last: ServerResponse | undefined;
+  /** Bytes of responses that the client has taken, and when that last grew, in ms. */
+  taken: number;
+  takenAt: number;
+};
+
+/**
+ * The open connections of a server. Each has at most one request in progress: what a client sends ahead (RFC 9112 §9.3.2)
+ * waits for its turn, and nothing more is read from that client meanwhile.
+ */
+export const createConnections = () => {
+  const connections = new Map<Socket, Connection>();
+  let waitingInAll = 0;
+
+  const forget = (socket: Socket) => {
+    waitingInAll -= connections.get(socket)?.waiting.length ?? 0;
+    connections.delete(socket);
+  };
+
+  const startNext = (socket: Socket, connection: Connection) => {
+    connection.current = undefined;
+    // A request behind a response that closed the connection would get no answer, so it is not executed (RFC 9112 §9.6).
+    if (socket.writableEnded || socket.destroyed) return;
+    const start = connection.waiting.shift();
+    if (start === undefined) return;
+    waitingInAll -= 1;
+    if (connection.waiting.length === 0) socket.resume();
+    start();
+  };
+
+  /** Calls `start` once everything before it on the connection is answered; never, if one of the answers closed it. */
+  const enqueue = (socket: Socket, start: () => void) => {
+    const connection = connections.get(socket);
+    if (connection === undefined || socket.writableEnded || socket.destroyed) return;
+    if (connection.current === undefined) return start();
+    connection.waiting.push(start);
+    waitingInAll += 1;
+    socket.pause();
+    if (waitingInAll > MAX_WAITING) socket.destroy();
+  };
+
+  return {
+    add: (socket: Socket): void => {
+      const connection: Connection = { current: undefined, waiting: [], last: undefined, taken: 0, takenAt: 0 };
+      connections.set(socket, connection);
+      socket.once('close', () => forget(socket));
+      // Node.js resumes the connection whenever a request ends.
+      socket.on('resume', () => connection.waiting.length > 0 && socket.pause());
+    },
+    enqueue,
+    /** Calls `handle` in the request's turn. `isLast`: no other request waits behind it. */
+    serve: (request: IncomingMessage, response: ServerResponse, handle: (isLast: boolean) => void): void => {
+      const { socket } = request;
+      const connection = connections.get(socket);
+      if (connection === undefined) return;
+      connection.last = response;
+      enqueue(socket, () => {
+        connection.current = response;
+        response.once('close', () => startNext(socket, connection));
+        handle(connection.waiting.length === 0);
+      });
+    },
+    /** Calls `start` in the turn of the request that was read last, instead of handling it. */
+    replaceLast: (socket: Socket, start: () => void): void => {
+      connections.get(socket)?.waiting.splice(-1, 1, start);
+    },
+    find: (socket: Socket): Pick<Connection, 'current' | 'last'> | undefined => connections.get(socket),
+    /** Makes the last response on each connection close it, where its header is not sent yet. */
+    closeBehindResponses: (): void => {
+      for (const { current, waiting } of connections.values()) {
+        if (current && waiting.length === 0 && !current.headersSent) closeAfter(current);
+      }
+    },
+    /** Whether a response is complete but not yet sent: Node.js takes its connection for an idle one. */
+    isSending: (): boolean =>
+      connections.values().some(({ current }) => current?.writableEnded === true && !current.writableFinished),
+    /** Disconnects each client that has taken nothing of its response for `timeout` ms. */
+    disconnectStalled: (timeout: number): void => {
+      const now = performance.now();
+      for (const [socket, connection] of connections) {
+        const taken = socket.bytesWritten - socket.writableLength;
+        if (socket.writableLength === 0 || taken !== connection.taken) {
+          connection.taken = taken;
+          connection.takenAt = now;
+        } else if (now - connection.takenAt >= timeout) socket.destroy();
+      }
+    },
+  };
+};
