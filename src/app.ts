@@ -1,14 +1,16 @@
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { createApiPageRoutes } from './api-page/api-page-routes.ts';
+import type { BodyBudget } from './http/body-budget.ts';
+import { checkHeaders } from './http/check-headers.ts';
 import { createCors } from './http/cors.ts';
 import { setDefaultHeaders } from './http/default-headers.ts';
 import { handleError, rejectUnknownPath } from './http/handle-error.ts';
 import { createHealthRoutes } from './http/health-routes.ts';
+import type { OutputBudget } from './http/output-budget.ts';
 import { parseQuery } from './http/parameters.ts';
 import { createJsonBodyReader } from './http/read-json-body.ts';
 import { createRequestLog } from './http/request-log.ts';
-import { requireHost } from './http/require-host.ts';
 import type { FailedTokens } from './limits/failed-tokens.ts';
 import type { RateLimit } from './limits/rate-limit.ts';
 import { createOpenApiRoutes } from './openapi/openapi-routes.ts';
@@ -31,6 +33,8 @@ type AppOptions = {
   basePath: string;
   /** In bytes. */
   bodyLimit: number;
+  bodyBudget: BodyBudget;
+  outputBudget: OutputBudget;
   /** The proxies whose X-Forwarded-For is believed: how many there are, or their addresses. */
   trustProxy: number | readonly string[];
   /** The origins of pages that may use the store from a browser. */
@@ -39,7 +43,8 @@ type AppOptions = {
 
 /** Everything between a request and its answer, from top to bottom. */
 export const createApp = (options: AppOptions): Express => {
-  const { logger, observers, plants, assertReady, basePath, bodyLimit, corsOrigins } = options;
+  const { logger, observers, plants, assertReady, basePath, corsOrigins } = options;
+  const bodies = { limit: options.bodyLimit, budget: options.bodyBudget };
   const requireScope = createRequireScope(options);
 
   const app = express();
@@ -54,15 +59,16 @@ export const createApp = (options: AppOptions): Express => {
   for (const observer of observers) app.use(observer);
   app.use(setDefaultHeaders);
   if (corsOrigins.length > 0) app.use(createCors({ origins: corsOrigins }));
-  app.use(requireHost);
+  app.use(checkHeaders);
   app.use(
     basePath || '/',
     createPlantRoutes({
       plants,
       requireReadScope: requireScope('plants:read'),
       requireWriteScope: requireScope('plants:write'),
-      readJson: createJsonBodyReader({ limit: bodyLimit, mediaType: 'application/json' }),
-      readMergePatch: createJsonBodyReader({ limit: bodyLimit, mediaType: 'application/merge-patch+json' }),
+      readJson: createJsonBodyReader({ ...bodies, mediaType: 'application/json' }),
+      readMergePatch: createJsonBodyReader({ ...bodies, mediaType: 'application/merge-patch+json' }),
+      outputBudget: options.outputBudget,
     }),
   );
   app.use(basePath || '/', createOpenApiRoutes({ basePath }), createApiPageRoutes());

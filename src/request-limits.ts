@@ -12,10 +12,21 @@ export type RequestLimits = {
   reads: BatchLimits;
   pages: BatchLimits;
   statements: BatchLimits;
+  /** Bytes of all request bodies, and of all responses that wait to be sent. */
+  bodyBytes: number;
+  outputBytes: number;
 };
 
+const BODY_BYTES = 67_108_864;
+const OUTPUT_BYTES = 67_108_864;
+
 /** Shares REQUEST_TIMEOUT out, so that a request stays within it: a fifth for its token, the rest for its plant. */
-export const limitRequests = ({ requestTimeout, queueLimit, databaseConnections }: Config): RequestLimits => {
+export const limitRequests = ({
+  requestTimeout,
+  queueLimit,
+  databaseConnections,
+  bodyLimit,
+}: Config): RequestLimits => {
   const lookUpTimeout = requestTimeout / 5;
   const limits: BatchLimits = {
     // docs/performance.md has the measurements behind these two.
@@ -28,6 +39,9 @@ export const limitRequests = ({ requestTimeout, queueLimit, databaseConnections 
     deadline: (requestTimeout * 4) / 5,
   };
   return {
+    // With the usual BODY_LIMIT, 64 of the largest; 2 at least, whatever it is.
+    bodyBytes: Math.max(BODY_BYTES, 2 * bodyLimit),
+    outputBytes: OUTPUT_BYTES,
     lookUpTimeout,
     connectTimeout: Math.min(CONNECT_TIMEOUT, lookUpTimeout),
     // Less than a batch may wait, so that a lost connection makes room for the next while that can still be answered.

@@ -5,8 +5,10 @@ import { createDatabase, createPool, type Database } from './database/database.t
 import { assertMigrated } from './database/migration-state.ts';
 import { withinTime } from './database/within-time.ts';
 import { ApiError } from './http/api-error.ts';
+import { createBodyBudget } from './http/body-budget.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { messageClassesOf } from './http/message-classes.ts';
+import { createOutputBudget } from './http/output-budget.ts';
 import { createInstruments } from './instruments.ts';
 import { createFailedTokens } from './limits/failed-tokens.ts';
 import { createRateLimit } from './limits/rate-limit.ts';
@@ -22,6 +24,8 @@ type ServiceOptions = {
   config: Config;
   databaseUrl: string;
   logger: Logger;
+  /** Lines of the log that were lost so far. */
+  droppedLines?: () => number;
   /** Which of several processes this is. */
   worker?: number | undefined;
 };
@@ -48,9 +52,9 @@ const rateLimitOf = ({ config, logger, database }: Omit<ServiceOptions, 'databas
   });
 
 /** The store, put together: the process and the tests start and stop the same one. */
-export const createService = async ({ config, databaseUrl, logger, worker }: ServiceOptions) => {
+export const createService = async ({ config, databaseUrl, logger, droppedLines, worker }: ServiceOptions) => {
   const instruments = await createInstruments({ config, logger, worker });
-  const { lookUpTimeout, connectTimeout, statementTimeout, ...limits } = limitRequests(config);
+  const { lookUpTimeout, connectTimeout, statementTimeout, bodyBytes, outputBytes, ...limits } = limitRequests(config);
   const pool = createPool({
     url: databaseUrl,
     connectTimeout,
@@ -58,6 +62,7 @@ export const createService = async ({ config, databaseUrl, logger, worker }: Ser
     connections: config.databaseConnections,
   });
   instruments.watchPool(pool);
+  if (droppedLines) instruments.watchLog(droppedLines);
   const database = createDatabase({
     pool,
     tracer: instruments.tracer,
@@ -87,6 +92,8 @@ export const createService = async ({ config, databaseUrl, logger, worker }: Ser
     rateLimit: rateLimitOf({ config, logger, database }),
     basePath: config.basePath,
     bodyLimit: config.bodyLimit,
+    bodyBudget: createBodyBudget({ limit: bodyBytes }),
+    outputBudget: createOutputBudget({ limit: outputBytes }),
     trustProxy: config.trustProxy,
     corsOrigins: config.corsOrigins,
   });

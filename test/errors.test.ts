@@ -58,9 +58,26 @@ describe('code 1000: the body is not JSON, or not UTF-8', () => {
     const response = await postBytes(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), plant(1000)]), json);
     expect(response.status).toBe(200);
   });
+});
 
-  test('and nesting is fine, however deep', async () => {
-    const body = `{"id":1001,"name":"Fir","x":${'['.repeat(500_000)}${']'.repeat(500_000)}}`;
+describe('code 1002: a body of more values, or deeper ones, than a plant needs', () => {
+  const nested = (depth: number) => `{"id":1001,"name":"Fir","x":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+  const wide = (values: number) => `{"id":1002,"name":"Fir","x":[${Array(values).fill('{}').join()}]}`;
+
+  test.each([
+    ['nested 101 levels deep', nested(100)],
+    ['nested 500,000 levels deep', nested(500_000)],
+    ['nested without an end', '['.repeat(520_000)],
+    ['of 10,000 objects', wide(10_000)],
+    ['of 340,000 objects', wide(340_000)],
+  ])('%s', async (_title, body) => {
+    expect(await postBytes(body, json)).toMatchObject({ status: 400, body: { error: 1002 } });
+  });
+
+  test.each([
+    ['nested 100 levels deep', nested(99)],
+    ['of 9,990 objects', wide(9_990)],
+  ])('but not one %s', async (_title, body) => {
     expect((await postBytes(body, json)).status).toBe(200);
   });
 });

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { RequestHandler } from 'express';
+import { sendBytes } from './send-json.ts';
 
 type FixedContent = { type: string; body: string | Buffer; headers?: Record<string, string> };
 
@@ -13,6 +14,6 @@ export const createFixedContent = ({ type, body, headers = {} }: FixedContent): 
   return (request, response) => {
     response.set({ ...headers, 'Cache-Control': 'no-cache', ETag: tag });
     if (request.fresh) response.status(304).end();
-    else response.set({ 'Content-Type': type, 'Content-Length': String(bytes.length) }).end(bytes);
+    else sendBytes(response.set('Content-Type', type), bytes);
   };
 };

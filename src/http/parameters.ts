@@ -12,7 +12,8 @@ export const parseQuery = (query: string | null) => {
   } catch {
     throw new ApiError('parameterWrong', 'The query is not percent-encoded UTF-8.');
   }
-  return parse(query ?? '');
+  // By default, `parse` leaves out everything behind the first 1000 parameters.
+  return parse(query ?? '', '&', '=', { maxKeys: 0 });
 };
 
 /**

@@ -1,35 +1,59 @@
-import type { Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { parse as parseContentType } from 'content-type';
-import type { Request, RequestHandler, Response } from 'express';
-import getRawBody from 'raw-body';
+import type { Request, Response } from 'express';
 import { ApiError } from './api-error.ts';
-import { parseExactJson } from './exact-json.ts';
+import type { BodyBudget } from './body-budget.ts';
+import { JsonTooComplexError, parseExactJson } from './exact-json.ts';
+import { bodyTooLarge, gatherBody } from './gather-body.ts';
+import { createTurns } from './turns.ts';
 
-const decompressors = new Map<string, () => Transform>([
-  ['gzip', createGunzip],
-  ['deflate', createInflate],
-  ['br', createBrotliDecompress],
+type Decompress = (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>;
+
+const decompressors = new Map<string, Decompress>([
+  ['gzip', promisify<Buffer, ZlibOptions, Buffer>(gunzip)],
+  ['x-gzip', promisify<Buffer, ZlibOptions, Buffer>(gunzip)], // RFC 9110 §8.4.1.3
+  ['deflate', promisify<Buffer, ZlibOptions, Buffer>(inflate)],
+  ['br', promisify<Buffer, ZlibOptions, Buffer>(brotliDecompress)],
 ]);
 
+/** What compression adds to bytes that it cannot make smaller, at most. */
+const COMPRESSION_OVERHEAD = 1024;
+/** A larger body is parsed in its turn: many at once would hold up every other request. */
+const LARGE_BODY = 16_384;
+
+/** Reads a body as JSON; see `parseExactJson`. */
+export type JsonBodyReader = (request: Request, response: Response) => Promise<unknown>;
+
 type JsonBodyReaderOptions = {
-  /** In bytes. */
+  /** Of a body after decompression, in bytes. */
   limit: number;
+  budget: BodyBudget;
   mediaType: string;
 };
 
 /**
- * Reads the body of a request, at most `limit` bytes of it after decompression, and leaves the parsed JSON
- * (see parseExactJson) in `request.body`. Not `express.raw`, which reads a body that is too large to its end
- * before it says so.
+ * Reads the body of a request, at most `limit` bytes of it after decompression. A compressed body is kept as it came
+ * until it is complete, so that a slow client holds no more than it sent.
+ * @throws {ApiError} 1000, 1001, 1002, 1500
  */
-export const createJsonBodyReader =
-  ({ limit, mediaType }: JsonBodyReaderOptions): RequestHandler =>
-  async (request, response, next) => {
+export const createJsonBodyReader = ({ limit, budget, mediaType }: JsonBodyReaderOptions): JsonBodyReader => {
+  const inTurn = createTurns();
+  return async (request, response) => {
     assertMediaType(mediaType, request.headers['content-type']);
-    request.body = parseJson(await readBytes(request, response, limit));
-    next();
+    const decompress = decompressorFor(request);
+    const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
+    if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
+    inviteBody(request, response);
+    const { bytes, release } = await gatherBody(request, { limit: maxBytes, budget });
+    try {
+      if (decompress === undefined && bytes.length <= LARGE_BODY) return parseJson(bytes);
+      return await inTurn(async () => parseJson(decompress ? await decompress(bytes, limit) : bytes));
+    } finally {
+      release();
+    }
   };
+};
 
 const assertMediaType = (expected: string, header = '') => {
   if (header === expected) return;
@@ -52,42 +76,27 @@ const parseMediaType = (header: string) => {
   }
 };
 
-const readBytes = async (request: Request, response: Response, limit: number) => {
-  const { 'content-encoding': encoding = 'identity', 'content-length': length } = request.headers;
-  const createDecompressor = decompressors.get(encoding.toLowerCase());
-  if (createDecompressor === undefined && encoding.toLowerCase() !== 'identity') {
+/** @returns undefined for a body that is not compressed */
+const decompressorFor = ({ headers: { 'content-encoding': encoding = 'identity' } }: Request) => {
+  if (encoding.toLowerCase() === 'identity') return undefined;
+  const decompress = decompressors.get(encoding.toLowerCase());
+  if (decompress === undefined) {
     throw new ApiError('mediaTypeNotSupported', 'The Content-Encoding should be gzip, deflate, br or identity.');
   }
-  if (createDecompressor === undefined && Number(length) > limit) throw bodyTooLarge(limit);
-  inviteBody(request, response);
-  if (createDecompressor === undefined) return rawBody(request, limit, length);
-  const decompressed = request.pipe(createDecompressor());
-  request.once('aborted', () => decompressed.destroy(new Error('request aborted')));
-  try {
-    return await rawBody(decompressed, limit);
-  } finally {
-    request.unpipe(decompressed);
-    decompressed.destroy();
-  }
+  return async (bytes: Buffer, limit: number): Promise<Buffer> => {
+    try {
+      return await decompress(bytes, { maxOutputLength: limit });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw bodyTooLarge(limit);
+      throw new ApiError('bodyNotJson', 'The body could not be decompressed.', { cause: error });
+    }
+  };
 };
 
 /** A client may wait to be asked for its body (RFC 9110 §10.1.1); one of HTTP/1.0 does not know that. */
 const inviteBody = (request: Request, response: Response) => {
   const expectation = request.headers.expect?.toLowerCase();
   if (expectation === '100-continue' && request.httpVersion !== '1.0') response.writeContinue();
-};
-
-const bodyTooLarge = (limit: number) => new ApiError('bodyTooLarge', `The body should be at most ${limit} bytes.`);
-
-const rawBody = async (stream: NodeJS.ReadableStream, limit: number, length?: string): Promise<Buffer> => {
-  try {
-    return await getRawBody(stream, { limit, length: length ?? null });
-  } catch (error) {
-    if ((error as getRawBody.RawBodyError).type === 'entity.too.large') {
-      throw bodyTooLarge(limit);
-    }
-    throw new ApiError('bodyNotJson', 'The body ended early or could not be decompressed.', { cause: error });
-  }
 };
 
 /** `fatal`: an invalid sequence is an error; the leading byte order mark is dropped, as RFC 8259 §8.1 allows. */
@@ -99,6 +108,7 @@ const parseJson = (bytes: Buffer): unknown => {
     return parseExactJson(utf8.decode(bytes));
   } catch (error) {
     if (error instanceof SyntaxError) throw new ApiError('bodyNotJson', `The body is not JSON: ${error.message}`);
+    if (error instanceof JsonTooComplexError) throw new ApiError('bodyTooLarge', `The body has ${error.message}.`);
     throw new ApiError('bodyNotJson', 'The body is not UTF-8.');
   }
 };

@@ -1,7 +1,9 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { answerOtherMethods } from '../http/answer-other-methods.ts';
+import type { OutputBudget } from '../http/output-budget.ts';
 import { parseParameters } from '../http/parameters.ts';
 import { parsePreconditions } from '../http/preconditions.ts';
+import type { JsonBodyReader } from '../http/read-json-body.ts';
 import { sendJson, sendJsonText } from '../http/send-json.ts';
 import { type Plant, parseNewPlant, parsePlant, parsePlantPatch, type StoredPlant } from './plant.ts';
 import { cursorAfter, plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
@@ -12,14 +14,20 @@ type PlantRoutesOptions = {
   plants: PlantStore;
   requireReadScope: RequestHandler;
   requireWriteScope: RequestHandler;
-  readJson: RequestHandler;
-  readMergePatch: RequestHandler;
+  readJson: JsonBodyReader;
+  readMergePatch: JsonBodyReader;
+  outputBudget: OutputBudget;
 };
 
 /** The operations on plants (specification §4). The token is checked before the body is read. */
 export const createPlantRoutes = (options: PlantRoutesOptions) => {
-  const { plants, requireReadScope, requireWriteScope, readJson, readMergePatch } = options;
+  const { plants, requireReadScope, requireWriteScope, readJson, readMergePatch, outputBudget } = options;
   const router = Router({ strict: true, caseSensitive: true });
+  // Functions of their own: a handler that waits for the database keeps everything that it has seen in memory.
+  const readNewPlant = async (request: Request, response: Response) => parseNewPlant(await readJson(request, response));
+  const readPlant = async (request: Request, response: Response) => parsePlant(await readJson(request, response));
+  const readPlantPatch = async (request: Request, response: Response) =>
+    parsePlantPatch(await readMergePatch(request, response));
 
   router
     .route('/plants')
@@ -30,10 +38,10 @@ export const createPlantRoutes = (options: PlantRoutesOptions) => {
         () => response.destroyed,
       );
       if (hasNext && lastId !== null) response.set('Link', linkToNext(request, cursorAfter(lastId)));
-      sendJsonText(response, json);
+      sendJsonText(response, json, outputBudget);
     })
-    .post(requireWriteScope, readJson, async (request, response) => {
-      const plant = parseNewPlant(request.body);
+    .post(requireWriteScope, async (request, response) => {
+      const plant = await readNewPlant(request, response);
       await plants.create(plant, () => response.destroyed);
       sendPlant(response, plant);
     })
@@ -47,16 +55,17 @@ export const createPlantRoutes = (options: PlantRoutesOptions) => {
       response.setHeader('ETag', entityTag(json));
       response.setHeader('Cache-Control', 'private, no-cache');
       if (request.fresh) response.status(304).end();
-      else sendJsonText(response, json);
+      else sendJsonText(response, json, outputBudget);
     })
-    .put(requireWriteScope, readJson, async (request, response) => {
+    .put(requireWriteScope, async (request, response) => {
+      const { name, tag = null } = await readPlant(request, response);
       const { id } = parseParameters(plantPathSchema, request.params);
-      const { name, tag = null } = parsePlant(request.body);
       sendPlant(response, await plants.update(id, { name, tag }, conditionOf(request)));
     })
-    .patch(requireWriteScope, readMergePatch, async (request, response) => {
+    .patch(requireWriteScope, async (request, response) => {
+      const change = await readPlantPatch(request, response);
       const { id } = parseParameters(plantPathSchema, request.params);
-      sendPlant(response, await plants.update(id, parsePlantPatch(request.body), conditionOf(request)));
+      sendPlant(response, await plants.update(id, change, conditionOf(request)));
     })
     .delete(requireWriteScope, async (request, response) => {
       const { id } = parseParameters(plantPathSchema, request.params);
@@ -81,7 +90,7 @@ const conditionOf = (request: Request): PlantCondition | undefined => {
 
 /** RFC 8288: the same list, from where this page ends. */
 const linkToNext = ({ baseUrl, path, url }: Request, cursor: string): string => {
-  const parameters = new URL(url, 'http://localhost').searchParams;
+  const parameters = new URLSearchParams(url.slice(path.length));
   parameters.set('cursor', cursor);
   return `<${baseUrl}${path}?${parameters}>; rel="next"`;
 };

@@ -1,0 +1,43 @@
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
+import { ApiError } from './api-error.ts';
+import { closeAfter } from './close-in-stages.ts';
+
+/** Node.js keeps the first of several, where a proxy may keep the last. */
+const SINGLE_HEADERS = ['host', 'authorization', 'content-type'];
+const SINGLE_HEADER_LENGTHS = SINGLE_HEADERS.map(({ length }) => length);
+
+/** `uri-host [ ":" port ]` (RFC 9110 §7.2, RFC 3986 §3.2.2). */
+const HOST = /^(\[[\da-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
+
+/**
+ * Rejects a request that proxies and this service may read differently: HTTP/1.1 without a Host (RFC 9112 §3.2), with one
+ * that is not a host, or with one of the headers twice that must come once.
+ */
+export const checkHeaders: RequestHandler = (request, response, next) => {
+  const problem = findProblem(request);
+  if (problem === undefined) return next();
+  closeAfter(response);
+  throw new ApiError('requestNotHttp', problem);
+};
+
+const findProblem = (request: IncomingMessage): string | undefined => {
+  const { host } = request.headers;
+  if (host === undefined) return request.httpVersion === '1.0' ? undefined : 'The Host header is missing.';
+  if (!HOST.test(host)) return 'The Host header is not a host with an optional port.';
+  const name = findRepeated(request);
+  return name && `There is more than one ${name} header.`;
+};
+
+const findRepeated = ({ rawHeaders }: IncomingMessage): string | undefined => {
+  const seen: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    if (!SINGLE_HEADER_LENGTHS.includes(name.length)) continue;
+    const lowerCase = name.toLowerCase();
+    if (!SINGLE_HEADERS.includes(lowerCase)) continue;
+    if (seen.includes(lowerCase)) return name;
+    seen.push(lowerCase);
+  }
+  return undefined;
+};
