@@ -43,6 +43,8 @@ export const createInstruments = async ({ config, logger, worker }: InstrumentsO
       if (!measured || !traced) return measured ?? traced;
       return { ...traced, around: (notes, run) => measured.around(notes, () => traced.around(notes, run)) };
     },
+    /** `droppedLines`: how many lines of the log were lost so far. */
+    watchLog: (droppedLines: () => number): void => metrics?.watchLog(droppedLines),
     watchPool: (pool: WatchedPool): void => metrics?.watchPool(pool),
     /** Serves the metrics, unless that is done by the process that started this one. */
     start: async (): Promise<void> => metricsServer?.start(),

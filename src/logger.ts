@@ -1,30 +1,49 @@
-import { destination, type Logger, pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
+import sonicBoom from 'sonic-boom';
 
 /** Bytes that are gathered before they are written, and how long they wait at most, in ms. */
 const BUFFER_SIZE = 16_384;
 /** Several processes on one pipe write no more than this at once, or they would write into each other's lines (PIPE_BUF). */
 const ATOMIC_WRITE = 4096;
 const FLUSH_INTERVAL = 500;
+/** Bytes of lines that wait while the log cannot be written; further lines are dropped. */
+const MAX_WAITING = 1_048_576;
+/** How long a process that ends waits for its last lines to be written, in ms. */
+const FLUSH_TIMEOUT = 1000;
 
-type LoggerOptions = { level: string; format: 'auto' | 'json' | 'pretty'; worker?: number | undefined };
+type LogOptions = { level: string; format: 'auto' | 'json' | 'pretty'; worker?: number | undefined };
+
+export type Log = {
+  logger: Logger;
+  /** Lines that were lost because the log could not be written. */
+  droppedLines: () => number;
+  /** Resolves when what was logged is written, or when that takes too long. */
+  flush: () => Promise<void>;
+};
 
 /**
- * The log on standard output: one JSON line an event, or readable lines where that is a terminal.
- * Lines are gathered; `logger.flush()` writes what waits. `worker`: which of several processes writes them.
+ * The log on standard output: one JSON line an event, or readable lines where that is a terminal. A log that cannot be
+ * written (a full disk, a pipe that nobody reads) never holds up the process: lines are dropped and counted.
+ * @param worker which of several processes writes it
  */
-export const createLogger = ({ level, format, worker }: LoggerOptions): Logger => {
+export const createLog = ({ level, format, worker }: LogOptions): Log => {
   const readable = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
-  const stream = readable
-    ? pretty({
-        sync: true,
-        ignore: 'pid,hostname',
-        translateTime: 'SYS:HH:MM:ss.l',
-        singleLine: true,
-        errorLikeObjectKeys: ['err'],
-      })
-    : destination({ fd: 1, sync: false, contentMode: 'buffer', ...gathering(worker), periodicFlush: FLUSH_INTERVAL });
-  return pino(
+  // Not pino.destination, which on exit writes synchronously, and retries for ever on a full disk.
+  const destination = new sonicBoom.SonicBoom({
+    fd: 1,
+    maxLength: MAX_WAITING,
+    ...(readable
+      ? { sync: true }
+      : { sync: false, contentMode: 'buffer', periodicFlush: FLUSH_INTERVAL, ...gathering(worker) }),
+  });
+  let droppedLines = 0;
+  destination.on('drop', () => {
+    droppedLines += 1;
+  });
+  destination.once('error', reportOnce);
+  destination.on('error', () => {});
+  const logger = pino(
     {
       level,
       base: worker === undefined ? null : { worker },
@@ -32,9 +51,25 @@ export const createLogger = ({ level, format, worker }: LoggerOptions): Logger =
       formatters: { level: (label) => ({ level: label }) },
       hooks: readable ? {} : { streamWrite: toBytes },
     },
-    stream,
+    readable ? makeReadable(destination) : destination,
+  );
+  return { logger, droppedLines: () => droppedLines, flush: () => flush(destination) };
+};
+
+const reportOnce = ({ message }: Error) => {
+  process.stderr.write(
+    `plant-store: the log cannot be written (${message}). The service goes on; lines are dropped.\n`,
   );
 };
+
+const makeReadable = (destination: sonicBoom.SonicBoom) =>
+  pretty({
+    destination,
+    ignore: 'pid,hostname',
+    translateTime: 'SYS:HH:MM:ss.l',
+    singleLine: true,
+    errorLikeObjectKeys: ['err'],
+  });
 
 /**
  * Of lines that are text, SonicBoom counts the bytes of all that wait with each that comes, for which V8 copies them: 8 kB
@@ -54,8 +89,14 @@ const createIsoTime = () => {
   };
 };
 
-/** Resolves when what was logged is written. */
-export const flush = (logger: Logger): Promise<void> => new Promise((resolve) => logger.flush(() => resolve()));
+const flush = (destination: sonicBoom.SonicBoom): Promise<void> =>
+  new Promise((resolve) => {
+    const tooLong = setTimeout(resolve, FLUSH_TIMEOUT);
+    destination.flush(() => {
+      clearTimeout(tooLong);
+      resolve();
+    });
+  });
 
 const gathering = (worker: number | undefined) =>
   worker === undefined

@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Log } from '../logger.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /**
@@ -8,7 +8,7 @@ const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const SAME_SIGNAL_TIME = 1000;
 
 type StopSignalOptions = {
-  logger: Logger;
+  log: Log;
   /** How long the process may take to stop after the signal, in ms. */
   timeout: number;
 };
@@ -17,13 +17,13 @@ type StopSignalOptions = {
  * Resolves with the first signal that asks the process to stop; one that comes later ends it at once, and so does
  * the end of the time to stop. A fault that nothing caught is logged and ends the process too.
  */
-export const waitForStopSignal = ({ logger, timeout }: StopSignalOptions): Promise<NodeJS.Signals> => {
-  const exitNow = () => {
-    logger.flush();
+export const waitForStopSignal = ({ log, timeout }: StopSignalOptions): Promise<NodeJS.Signals> => {
+  const exitNow = async () => {
+    await log.flush();
     process.exit(1);
   };
   process.on('uncaughtException', (error) => {
-    logger.fatal({ err: error }, 'a fault that nothing caught');
+    log.logger.fatal({ err: error }, 'a fault that nothing caught');
     exitNow();
   });
   return new Promise((resolve) => {

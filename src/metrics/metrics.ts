@@ -1,4 +1,4 @@
-import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
 import { version } from '../version.ts';
 import { type WatchedPool, watchPool } from './pool-metrics.ts';
 import { createQueueMetrics } from './queue-metrics.ts';
@@ -22,6 +22,7 @@ export const createMetrics = ({ worker }: MetricsOptions) => {
     countError,
     observeQueue: createQueueMetrics({ registry }),
     watchPool: (pool: WatchedPool) => watchPool(registry, pool),
+    watchLog: (droppedLines: () => number) => countDroppedLines(registry, droppedLines),
     /** In Prometheus' text format. */
     read: () => registry.metrics(),
   };
@@ -45,4 +46,16 @@ const describeBuild = (registry: Registry) => {
     labelNames: ['version', 'node_version'],
     registers: [registry],
   }).set({ version, node_version: process.versions.node }, 1);
+};
+
+const countDroppedLines = (registry: Registry, droppedLines: () => number) => {
+  new Counter({
+    name: 'plant_store_log_dropped_lines_total',
+    help: 'Lines of the log that were lost because it could not be written.',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(droppedLines());
+    },
+  });
 };
