@@ -1,7 +1,7 @@
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { createApiPageRoutes } from './api-page/api-page-routes.ts';
-import type { BodyBudget } from './http/body-budget.ts';
+import type { BodySlots } from './http/body-slots.ts';
 import { checkHeaders } from './http/check-headers.ts';
 import { createCors } from './http/cors.ts';
 import { setDefaultHeaders } from './http/default-headers.ts';
@@ -33,7 +33,7 @@ type AppOptions = {
   basePath: string;
   /** In bytes. */
   bodyLimit: number;
-  bodyBudget: BodyBudget;
+  bodySlots: BodySlots;
   outputBudget: OutputBudget;
   /** The proxies whose X-Forwarded-For is believed: how many there are, or their addresses. */
   trustProxy: number | readonly string[];
@@ -44,7 +44,7 @@ type AppOptions = {
 /** Everything between a request and its answer, from top to bottom. */
 export const createApp = (options: AppOptions): Express => {
   const { logger, observers, plants, assertReady, basePath, corsOrigins } = options;
-  const bodies = { limit: options.bodyLimit, budget: options.bodyBudget };
+  const bodies = { limit: options.bodyLimit, slots: options.bodySlots };
   const requireScope = createRequireScope(options);
 
   const app = express();

@@ -12,12 +12,14 @@ export type RequestLimits = {
   reads: BatchLimits;
   pages: BatchLimits;
   statements: BatchLimits;
-  /** Bytes of all request bodies, and of all responses that wait to be sent. */
-  bodyBytes: number;
+  /** Large request bodies that are read at once. */
+  bodySlots: number;
+  /** Bytes of all responses that wait to be sent. */
   outputBytes: number;
 };
 
 const BODY_BYTES = 67_108_864;
+const MAX_BODY_SLOTS = 64;
 const OUTPUT_BYTES = 67_108_864;
 
 /** Shares REQUEST_TIMEOUT out, so that a request stays within it: a fifth for its token, the rest for its plant. */
@@ -39,8 +41,8 @@ export const limitRequests = ({
     deadline: (requestTimeout * 4) / 5,
   };
   return {
-    // With the usual BODY_LIMIT, 64 of the largest; 2 at least, whatever it is.
-    bodyBytes: Math.max(BODY_BYTES, 2 * bodyLimit),
+    // With the usual BODY_LIMIT 64.
+    bodySlots: Math.min(MAX_BODY_SLOTS, Math.max(2, Math.floor(BODY_BYTES / bodyLimit))),
     outputBytes: OUTPUT_BYTES,
     lookUpTimeout,
     connectTimeout: Math.min(CONNECT_TIMEOUT, lookUpTimeout),

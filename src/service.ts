@@ -5,7 +5,7 @@ import { createDatabase, createPool, type Database } from './database/database.t
 import { assertMigrated } from './database/migration-state.ts';
 import { withinTime } from './database/within-time.ts';
 import { ApiError } from './http/api-error.ts';
-import { createBodyBudget } from './http/body-budget.ts';
+import { createBodySlots } from './http/body-slots.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { messageClassesOf } from './http/message-classes.ts';
 import { createOutputBudget } from './http/output-budget.ts';
@@ -54,7 +54,7 @@ const rateLimitOf = ({ config, logger, database }: Omit<ServiceOptions, 'databas
 /** The store, put together: the process and the tests start and stop the same one. */
 export const createService = async ({ config, databaseUrl, logger, droppedLines, worker }: ServiceOptions) => {
   const instruments = await createInstruments({ config, logger, worker });
-  const { lookUpTimeout, connectTimeout, statementTimeout, bodyBytes, outputBytes, ...limits } = limitRequests(config);
+  const { lookUpTimeout, connectTimeout, statementTimeout, bodySlots, outputBytes, ...limits } = limitRequests(config);
   const pool = createPool({
     url: databaseUrl,
     connectTimeout,
@@ -92,7 +92,7 @@ export const createService = async ({ config, databaseUrl, logger, droppedLines,
     rateLimit: rateLimitOf({ config, logger, database }),
     basePath: config.basePath,
     bodyLimit: config.bodyLimit,
-    bodyBudget: createBodyBudget({ limit: bodyBytes }),
+    bodySlots: createBodySlots({ count: bodySlots }),
     outputBudget: createOutputBudget({ limit: outputBytes }),
     trustProxy: config.trustProxy,
     corsOrigins: config.corsOrigins,

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { closeAfter } from './close-in-stages.ts';
+import { readInSlices } from './read-in-slices.ts';
 
 /**
  * Requests that may wait behind others on their connections, over all connections; each takes some 4 KiB of memory. A client
@@ -60,6 +61,7 @@ export const createConnections = () => {
       const connection: Connection = { current: undefined, waiting: [], last: undefined, taken: 0, takenAt: 0 };
       connections.set(socket, connection);
       socket.once('close', () => forget(socket));
+      readInSlices(socket);
       // Node.js resumes the connection whenever a request ends.
       socket.on('resume', () => connection.waiting.length > 0 && socket.pause());
     },

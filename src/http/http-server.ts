@@ -83,6 +83,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
   server.on('connect', (_request, socket: Socket) => {
     // Node.js takes its own listener away: a connection that is reset would end the process.
     socket.on('error', () => {});
+    socket.removeAllListeners('data');
     connections.enqueue(socket, () => refuse.connection(socket, CONNECT_NOT_ALLOWED));
   });
   server.on('clientError', (error: ClientError, socket: Socket) =>

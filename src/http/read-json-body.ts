@@ -3,7 +3,7 @@ import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { parse as parseContentType } from 'content-type';
 import type { Request, Response } from 'express';
 import { ApiError } from './api-error.ts';
-import type { BodyBudget } from './body-budget.ts';
+import type { BodySlots } from './body-slots.ts';
 import { JsonTooComplexError, parseExactJson } from './exact-json.ts';
 import { bodyTooLarge, gatherBody } from './gather-body.ts';
 import { createTurns } from './turns.ts';
@@ -28,7 +28,7 @@ export type JsonBodyReader = (request: Request, response: Response) => Promise<u
 type JsonBodyReaderOptions = {
   /** Of a body after decompression, in bytes. */
   limit: number;
-  budget: BodyBudget;
+  slots: BodySlots;
   mediaType: string;
 };
 
@@ -37,7 +37,7 @@ type JsonBodyReaderOptions = {
  * until it is complete, so that a slow client holds no more than it sent.
  * @throws {ApiError} 1000, 1001, 1002, 1500
  */
-export const createJsonBodyReader = ({ limit, budget, mediaType }: JsonBodyReaderOptions): JsonBodyReader => {
+export const createJsonBodyReader = ({ limit, slots, mediaType }: JsonBodyReaderOptions): JsonBodyReader => {
   const inTurn = createTurns();
   return async (request, response) => {
     assertMediaType(mediaType, request.headers['content-type']);
@@ -45,7 +45,7 @@ export const createJsonBodyReader = ({ limit, budget, mediaType }: JsonBodyReade
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
     if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
     inviteBody(request, response);
-    const { bytes, release } = await gatherBody(request, { limit: maxBytes, budget });
+    const { bytes, release } = await gatherBody(request, { limit: maxBytes, slots });
     try {
       if (decompress === undefined && bytes.length <= LARGE_BODY) return parseJson(bytes);
       return await inTurn(async () => parseJson(decompress ? await decompress(bytes, limit) : bytes));

@@ -1,0 +1,77 @@
+import { gzipSync } from 'node:zlib';
+import { type Attack, closed, open, repeatedly, requestBytes } from './attack.ts';
+
+/** How long a connection that the store holds open is kept, in ms, before another one takes its place. */
+const PATIENCE = 30_000;
+const MIB = 1_048_576;
+
+const pipelined = (request: Buffer, count: number) => Buffer.concat(Array(count).fill(request));
+
+/** Sends bytes on so many connections at once, and reads no answer. */
+const sendAndNeverRead =
+  (connections: number, bytes: (token: string, largeId: number) => Buffer): Attack =>
+  ({ port, token, largeId }, signal) =>
+    repeatedly(connections, signal, async () => {
+      const socket = await open({ port, signal });
+      socket?.write(bytes(token, largeId));
+      if (socket) await closed(socket, PATIENCE);
+    });
+
+const gzippedPost = (token: string, text: string) =>
+  requestBytes(token, '/plants', { method: 'POST', headers: ['Content-Encoding: gzip'], body: gzipSync(text) });
+
+const wideBody = `{"a":[${'{},'.repeat(349_000)}{}]}`;
+const deepBody = '['.repeat(520_000);
+
+/** All that is known to have brought a store down, or to have kept others out, by name. */
+export const attacks: Record<string, Attack> = {
+  'pipelined reads of a large plant, never read': sendAndNeverRead(14, (token, largeId) =>
+    pipelined(requestBytes(token, `/plants/${largeId}`), 300),
+  ),
+  'large pages, never read': sendAndNeverRead(400, (token) => requestBytes(token, '/plants?limit=1000')),
+  'pipelined documents without a token, never read': sendAndNeverRead(50, () =>
+    pipelined(Buffer.from('GET /openapi.json HTTP/1.1\r\nHost: store\r\n\r\n'), 60),
+  ),
+  'thousands of requests in one packet': sendAndNeverRead(100, () =>
+    pipelined(Buffer.from('GET / HTTP/1.1\r\n\r\n'), 3600),
+  ),
+  'compressed bodies of many values on connections that stay': ({ port, token }, signal) =>
+    repeatedly(300, signal, async () => {
+      const socket = await open({ port, signal, reads: true });
+      socket?.write(gzippedPost(token, wideBody));
+      if (socket) await closed(socket, PATIENCE);
+    }),
+  'deeply nested bodies': ({ port, token }, signal) =>
+    repeatedly(20, signal, async () => {
+      const socket = await open({ port, signal, reads: true });
+      socket?.write(gzippedPost(token, deepBody));
+      if (socket) await closed(socket, 1000);
+    }),
+  'stalled uploads': sendAndNeverRead(2000, (token) =>
+    requestBytes(token, '/plants', {
+      method: 'POST',
+      headers: [`Content-Length: ${MIB}`],
+      body: `{"id":1,"name":"${'x'.repeat(MIB - 1000)}`,
+    }),
+  ),
+  'stalled compressed uploads': sendAndNeverRead(3000, (token) =>
+    requestBytes(token, '/plants', {
+      method: 'POST',
+      headers: ['Content-Encoding: gzip', 'Content-Length: 4096'],
+      body: gzipSync(`{"id":1,"name":"${'x'.repeat(MIB - 1000)}"}`),
+    }),
+  ),
+  'uploads in pieces of one byte': sendAndNeverRead(100, (token) =>
+    requestBytes(token, '/plants', {
+      method: 'POST',
+      headers: ['Transfer-Encoding: chunked'],
+      body: '1\r\nx\r\n'.repeat(200_000),
+    }),
+  ),
+  'searches that no index serves': ({ port, token }, signal) =>
+    repeatedly(6, signal, async () => {
+      const socket = await open({ port, signal, reads: true });
+      socket?.write(requestBytes(token, '/plants?q=zq', { headers: ['Connection: close'] }));
+      if (socket) await closed(socket, PATIENCE);
+    }),
+};
