@@ -52,7 +52,6 @@ export const createConnections = () => {
     if (connection.current === undefined) return start();
     connection.waiting.push(start);
     waitingInAll += 1;
-    socket.pause();
     if (waitingInAll > MAX_WAITING) socket.destroy();
   };
 
@@ -61,9 +60,7 @@ export const createConnections = () => {
       const connection: Connection = { current: undefined, waiting: [], last: undefined, taken: 0, takenAt: 0 };
       connections.set(socket, connection);
       socket.once('close', () => forget(socket));
-      readInSlices(socket);
-      // Node.js resumes the connection whenever a request ends.
-      socket.on('resume', () => connection.waiting.length > 0 && socket.pause());
+      readInSlices(socket, () => connection.waiting.length > 0);
     },
     enqueue,
     /** Calls `handle` in the request's turn. `isLast`: no other request waits behind it. */

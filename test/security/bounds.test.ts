@@ -1,0 +1,261 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { lockPlants } from '../support/lock-plants.ts';
+import { poll } from '../support/poll.ts';
+import { exchangeBytes } from '../support/raw-http.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+
+let service: TestService;
+let sockets: Socket[] = [];
+
+const start = async (environment: Record<string, string> = {}) => {
+  service = await startTestService(environment);
+};
+
+beforeEach(() => {
+  sockets = [];
+});
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  await service.stop();
+});
+
+const port = () => Number(new URL(service.baseUrl).port);
+
+/** A connection that reads nothing until it is told to. */
+const open = async () => {
+  const socket = connect(port(), '127.0.0.1').pause();
+  socket.on('error', () => {});
+  sockets.push(socket);
+  await once(socket, 'connect');
+  return socket;
+};
+
+const header = (method: string, path: string, fields: string[] = []) =>
+  [
+    `${method} ${path} HTTP/1.1`,
+    'Host: x',
+    `Authorization: Bearer ${service.token}`,
+    'Content-Type: application/json',
+    ...fields,
+    '\r\n',
+  ].join('\r\n');
+
+const request = (method: string, path: string, body?: object, fields: string[] = []) => {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  return header(method, path, [...fields, ...(body ? [`Content-Length: ${text.length}`] : [])]) + text;
+};
+
+const exchange = (text: string) => exchangeBytes({ port: port(), bytes: Buffer.from(text, 'latin1') });
+
+const completed = () => service.log.filter(({ msg }) => msg === 'request completed').length;
+
+describe('a client that pipelines', () => {
+  test('has its requests served one after another', async () => {
+    await start();
+    const answers = await exchange(
+      request('POST', '/plants', { id: 1, name: 'Fir' }) +
+        request('GET', '/plants/1') +
+        request('PUT', '/plants/1', { name: 'Yew' }) +
+        request('DELETE', '/plants/1') +
+        request('GET', '/plants/1', undefined, ['Connection: close']),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 204, 404]);
+  });
+
+  test('has all of 300 requests answered, if it reads', async () => {
+    await start();
+    const answers = await exchange(
+      request('GET', '/plants/1').repeat(299) + request('GET', '/plants/1', undefined, ['Connection: close']),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(300).fill(404));
+  });
+
+  test('has few requests parsed ahead', async () => {
+    await start();
+    const unlock = await lockPlants(service.database.url);
+    let parsed = 0;
+    const count = () => {
+      parsed++;
+    };
+    subscribe('http.server.request.start', count);
+    const socket = await open();
+    socket.write(request('POST', '/plants', { id: 1, name: 'Fir' }) + 'GET / HTTP/1.1\r\n\r\n'.repeat(3600));
+    await poll(() => parsed > 1);
+    // What the store read with the first requests it has parsed by the time it answers another client.
+    await service.agent.get('/livez');
+    unsubscribe('http.server.request.start', count);
+    expect(parsed).toBeLessThan(300);
+    await unlock();
+  });
+
+  test('and uses HTTP/1.0 has nothing executed that is not answered', async () => {
+    await start();
+    const http10 = (text: string) => text.replace('HTTP/1.1', 'HTTP/1.0');
+    const keepAlive = ['Connection: keep-alive'];
+    const answers = await exchange(
+      http10(request('POST', '/plants', { id: 1, name: 'Fir' }, keepAlive)) +
+        http10(request('POST', '/plants', { id: 2, name: 'Yew' }, keepAlive)) +
+        http10(request('DELETE', '/plants/1', undefined, keepAlive)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200]);
+    expect(await service.database.query('SELECT id FROM plants')).toEqual([{ id: '1' }]);
+  });
+});
+
+describe('a client that does not read', () => {
+  const name = 'x'.repeat(1_000_000);
+
+  test('gets no more than fits its connection, and is disconnected', async () => {
+    await start({ REQUEST_TIMEOUT: '2' });
+    expect((await service.post({ id: 1, name })).status).toBe(200);
+    const before = completed();
+    const socket = await open();
+    socket.write(request('GET', '/plants/1').repeat(300));
+    await poll(() => service.log.some(({ msg }) => msg === 'request aborted'));
+    expect(completed() - before).toBeLessThan(50);
+    socket.resume();
+    await once(socket, 'close');
+  });
+
+  test('keeps others out for a short time only, also without a token', async () => {
+    await start({ REQUEST_TIMEOUT: '1', MAX_CONNECTIONS: '5' });
+    for (let count = 0; count < 5; count++) {
+      const socket = await open();
+      socket.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(60));
+    }
+    await poll(async () => (await fetch(`${service.baseUrl}/livez`).catch(() => undefined))?.status === 200);
+  });
+
+  test('is not disconnected as long as it reads slowly', async () => {
+    await start({ REQUEST_TIMEOUT: '1' });
+    await service.post({ id: 1, name });
+    const socket = await open();
+    socket.write(request('GET', '/plants/1').repeat(9) + request('GET', '/plants/1', undefined, ['Connection: close']));
+    let received = 0;
+    socket.on('data', (bytes: Buffer) => {
+      received += bytes.length;
+      socket.pause();
+      setTimeout(() => socket.resume(), 20);
+    });
+    socket.resume();
+    await once(socket, 'close');
+    expect(received).toBeGreaterThan(10_000_000);
+  });
+
+  test('has its response cut off when too many bytes wait for clients', async () => {
+    await start();
+    await service.post({ id: 1, name });
+    // Some MiB of each fit the buffers of the system.
+    for (let count = 0; count < 100; count++) (await open()).write(request('GET', '/plants/1').repeat(9));
+    await poll(() => service.log.some(({ msg }) => msg === 'request aborted'));
+    expect((await service.request('get', '/plants/1')).status).toBe(200);
+  });
+});
+
+describe('uploads', () => {
+  const MIB = 1_048_576;
+
+  test('that stall pass their slots on, and are answered with code 1500', async () => {
+    // Two slots.
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
+    const stalled = [await open(), await open()];
+    for (const socket of stalled) socket.write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    const answers = stalled.map(async (socket) => String((await once(socket, 'data'))[0]));
+    for (const socket of stalled) socket.resume();
+    const other = await service.post({ id: 1, name: 'x'.repeat(100_000) });
+    expect(other.status).toBe(200);
+    expect(await Promise.race(answers)).toMatch(/^HTTP\/1\.1 503 .*Retry-After: 1\r\n.*"error":1500/s);
+  });
+
+  test('of small plants are not held up by those', async () => {
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
+    for (let count = 0; count < 20; count++)
+      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    expect((await service.post({ id: 1, name: 'Fir' })).status).toBe(200);
+    expect(service.log.some(({ error }) => error === 1500)).toBe(false);
+  });
+
+  test('past those that may wait for a slot are refused at once', async () => {
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
+    for (let count = 0; count < 2 + 256; count++)
+      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    const response = await service.post({ id: 1, name: 'x'.repeat(100_000) });
+    expect([response.status, response.body.error]).toEqual([503, 1500]);
+  });
+
+  test('in a great many pieces are refused', async () => {
+    await start();
+    const answers = await exchange(
+      `${header('POST', '/plants', ['Transfer-Encoding: chunked'])}${'1\r\n \r\n'.repeat(17_000)}`,
+    );
+    expect(answers).toMatchObject([{ status: 400, body: expect.stringContaining('"error":1002') }]);
+  });
+
+  test('in some pieces, small and large, arrive whole', async () => {
+    await start();
+    const name = Array.from({ length: 60_000 }, (_, index) => index % 10).join('');
+    const text = JSON.stringify({ id: 1, name });
+    const sizes = [1, 1, 2, 3, 1023, 1024, 1025, 5000, 1, 4096, 30_000, 7];
+    const pieces: string[] = [];
+    for (let at = 0, turn = 0; at < text.length; turn++) {
+      const piece = text.slice(at, at + (sizes[turn % sizes.length] as number));
+      pieces.push(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+      at += piece.length;
+    }
+    const fields = ['Transfer-Encoding: chunked', 'Connection: close'];
+    const answers = await exchange(`${header('POST', '/plants', fields)}${pieces.join('')}0\r\n\r\n`);
+    expect(answers[0]?.status).toBe(200);
+    expect(await service.stored(1n)).toMatchObject({ name });
+  });
+});
+
+describe('a store that stops', () => {
+  test('sends the whole of a response to a client that reads slowly', async () => {
+    await start();
+    await service.post({ id: 1, name: 'x'.repeat(1_000_000) });
+    const socket = await open();
+    socket.write(request('GET', '/plants/1').repeat(12));
+    // Some of it waits in the store, as the client does not read.
+    await poll(() => completed() > 2);
+    const sent = completed();
+    const stopped = service.stopServer();
+    let received = 0;
+    socket.on('data', (bytes: Buffer) => {
+      received += bytes.length;
+      socket.pause();
+      setTimeout(() => socket.resume(), 1);
+    });
+    socket.resume();
+    await once(socket, 'close');
+    await stopped;
+    const whole = completed() - 1;
+    expect(whole).toBeGreaterThan(sent - 1);
+    expect(received).toBeGreaterThan(whole * 1_000_000);
+    expect(service.log.some(({ msg }) => msg === 'request aborted')).toBe(false);
+  });
+
+  test('asks with the response in progress for the connection to be closed', async () => {
+    await start();
+    const unlock = await lockPlants(service.database.url);
+    const socket = await open();
+    socket.write(request('POST', '/plants', { id: 1, name: 'Fir' }));
+    await service.agent.get('/livez');
+    const stopped = service.stopServer();
+    socket.resume();
+    const answer = once(socket, 'data');
+    await unlock();
+    expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 200 .*\r\nConnection: close\r\n/s);
+    await stopped;
+  });
+});
+
+test('a connection is kept longer than load balancers keep theirs', async () => {
+  await start();
+  const socket = await open();
+  socket.resume();
+  socket.write(request('GET', '/livez'));
+  expect(String((await once(socket, 'data'))[0])).toMatch(/\r\nKeep-Alive: timeout=75\r\n/);
+});
