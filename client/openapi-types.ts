@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 3ea075462c11606df9b74feaadd846bc9d3289431ac94ab4a3b2c2b247125b61
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 1d25e907baf5ab3b448c6f3e14b718721313efdce7b4882ef43860238c535f59
 export interface paths {
     "/plants": {
         parameters: {
@@ -45,7 +45,7 @@ export interface paths {
         head?: never;
         /**
          * Change a plant
-         * @description A JSON Merge Patch (RFC 7396): what it names is replaced, a tag that is null is removed.
+         * @description A JSON Merge Patch (RFC 7396): what it names is replaced, a tag that is null is removed. The answer shows all of the plant, so that the token needs both scopes.
          */
         patch: operations["patchPlant"];
         trace?: never;

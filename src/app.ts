@@ -66,6 +66,7 @@ export const createApp = (options: AppOptions): Express => {
       plants,
       requireReadScope: requireScope('plants:read'),
       requireWriteScope: requireScope('plants:write'),
+      requireBothScopes: requireScope('plants:read', 'plants:write'),
       readJson: createJsonBodyReader({ ...bodies, mediaType: 'application/json' }),
       readMergePatch: createJsonBodyReader({ ...bodies, mediaType: 'application/merge-patch+json' }),
       outputBudget: options.outputBudget,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Scope } from '../src/tokens/token.ts';
 import { lockPlants } from './support/lock-plants.ts';
 import { startTestService, type TestService } from './support/test-service.ts';
 
@@ -107,6 +108,36 @@ describe('PATCH /plants/{id} (RFC 7396)', () => {
     expect([response.status, response.body.error]).toEqual([400, 1001]);
     expect(response.body.message).toContain('application/merge-patch+json');
     expect(response.headers.accept).toBe('application/merge-patch+json');
+  });
+});
+
+describe('PATCH /plants/{id} requires both scopes, as its answer shows what is stored', () => {
+  test.each<[Scope[], string]>([
+    [['plants:write'], 'plants:read'],
+    [['plants:read'], 'plants:write'],
+    [[], 'plants:read and plants:write'],
+  ])('code 1102: a token with %j', async (scopes, missing) => {
+    await insert('1', 'Fir', 'Abies');
+    const token = await service.tokens.create({ name: `patch ${scopes}`, scopes, expiresAt: null });
+    for (const body of [{}, { name: 'Yew' }]) {
+      const response = await patch('1', body, { Authorization: `Bearer ${token}` });
+      expect([response.status, response.body]).toEqual([
+        403,
+        { error: 1102, message: `The token lacks the scope ${missing}.` },
+      ]);
+      expect(response.headers['www-authenticate']).toBe(
+        'Bearer realm="plants", error="insufficient_scope", scope="plants:read plants:write"',
+      );
+    }
+    expect(await service.stored('1')).toEqual({ id: '1', name: 'Fir', tag: 'Abies' });
+  });
+
+  test('PUT and DELETE show nothing that the client did not send, and require plants:write alone', async () => {
+    await insert('1', 'Fir', 'Abies');
+    const token = await service.tokens.create({ name: 'writer', scopes: ['plants:write'], expiresAt: null });
+    const headers = { Authorization: `Bearer ${token}` };
+    expect((await put('1', { name: 'Yew' }, headers)).text).toBe('{"name":"Yew"}');
+    expect((await remove('1', headers)).status).toBe(204);
   });
 });
 

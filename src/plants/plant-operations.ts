@@ -17,6 +17,7 @@ export const plantSchemas = {
 const TAGS: Operation['tags'] = ['Plants'];
 const READ = [{ bearerAuth: ['plants:read'] }];
 const WRITE = [{ bearerAuth: ['plants:write'] }];
+const READ_AND_WRITE = [{ bearerAuth: ['plants:read', 'plants:write'] }];
 
 const ginkgo = { name: 'Ginkgo', tag: 'Ginkgo biloba' };
 const fir = { name: 'Fir' };
@@ -133,8 +134,10 @@ export const plantOperations = {
       operationId: 'patchPlant',
       tags: TAGS,
       summary: 'Change a plant',
-      description: 'A JSON Merge Patch (RFC 7396): what it names is replaced, a tag that is null is removed.',
-      security: WRITE,
+      description:
+        'A JSON Merge Patch (RFC 7396): what it names is replaced, a tag that is null is removed. The answer shows all of the ' +
+        'plant, so that the token needs both scopes.',
+      security: READ_AND_WRITE,
       parameters: [plantPath, ...plantPreconditions],
       requestBody: {
         required: true,

@@ -14,6 +14,8 @@ type PlantRoutesOptions = {
   plants: PlantStore;
   requireReadScope: RequestHandler;
   requireWriteScope: RequestHandler;
+  /** A patch is answered with what is stored, also where it changes nothing: it reads as well. */
+  requireBothScopes: RequestHandler;
   readJson: JsonBodyReader;
   readMergePatch: JsonBodyReader;
   outputBudget: OutputBudget;
@@ -21,7 +23,8 @@ type PlantRoutesOptions = {
 
 /** The operations on plants (specification §4). The token is checked before the body is read. */
 export const createPlantRoutes = (options: PlantRoutesOptions) => {
-  const { plants, requireReadScope, requireWriteScope, readJson, readMergePatch, outputBudget } = options;
+  const { plants, requireReadScope, requireWriteScope, requireBothScopes, readJson, readMergePatch, outputBudget } =
+    options;
   const router = Router({ strict: true, caseSensitive: true });
   // Functions of their own: a handler that waits for the database keeps everything that it has seen in memory.
   const readNewPlant = async (request: Request, response: Response) => parseNewPlant(await readJson(request, response));
@@ -62,7 +65,7 @@ export const createPlantRoutes = (options: PlantRoutesOptions) => {
       const { id } = parseParameters(plantPathSchema, request.params);
       sendPlant(response, await plants.update(id, { name, tag }, conditionOf(request)));
     })
-    .patch(requireWriteScope, async (request, response) => {
+    .patch(requireBothScopes, async (request, response) => {
       const change = await readPlantPatch(request, response);
       const { id } = parseParameters(plantPathSchema, request.params);
       sendPlant(response, await plants.update(id, change, conditionOf(request)));

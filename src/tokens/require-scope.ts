@@ -7,11 +7,11 @@ import type { Scope } from './token.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
 /** RFC 6750 §3. */
-const challenge = (error?: string, scope?: Scope) => ({
+const challenge = (error?: string, scopes: readonly Scope[] = []) => ({
   'WWW-Authenticate': [
     'Bearer realm="plants"',
     ...(error ? [`error="${error}"`] : []),
-    ...(scope ? [`scope="${scope}"`] : []),
+    ...(scopes.length > 0 ? [`scope="${scopes.join(' ')}"`] : []),
   ].join(', '),
 });
 
@@ -23,12 +23,12 @@ type RequireScopeOptions = {
 };
 
 /**
- * Lets a request pass that carries a valid token with the scope (RFC 6750 §2.1), and notes whose it is. Requests are
- * counted for the token's name, or for the client's address where there is no good token.
+ * Lets a request pass that carries a valid token with all of the scopes (RFC 6750 §2.1), and notes whose it is. A request is
+ * counted once, for the token's name, or for the client's address where there is no good token.
  */
 export const createRequireScope =
   ({ verifier, failedTokens, rateLimit }: RequireScopeOptions) =>
-  (scope: Scope): RequestHandler =>
+  (...scopes: Scope[]): RequestHandler =>
   async (request, response, next) => {
     const text = bearerToken(request);
     const token = text === undefined ? undefined : await verifier.verify(text);
@@ -40,16 +40,19 @@ export const createRequireScope =
     }
     response.locals.tokenName = token.name;
     if (rateLimit) await rateLimit(`token:${token.name}`, response);
-    if (!token.scopes.includes(scope)) {
-      throw new ApiError('scopeMissing', `The token lacks the scope ${scope}.`, {
-        headers: challenge('insufficient_scope', scope),
-      });
-    }
+    const missing = scopes.filter((scope) => !token.scopes.includes(scope));
+    if (missing.length > 0) throw scopeMissing(missing, scopes);
     next();
   };
 
 const bearerToken = (request: Request): string | undefined =>
   /^Bearer +(\S.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trimEnd();
+
+/** The header names all scopes that the operation requires (RFC 6750 §3.1), the message those that the token lacks. */
+const scopeMissing = (missing: Scope[], required: Scope[]) =>
+  new ApiError('scopeMissing', `The token lacks the scope ${missing.join(' and ')}.`, {
+    headers: challenge('insufficient_scope', required),
+  });
 
 const tokenMissing = () =>
   new ApiError('tokenMissing', 'A token is required: Authorization: Bearer <ACCESS_TOKEN>.', { headers: challenge() });
