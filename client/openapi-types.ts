@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 1d25e907baf5ab3b448c6f3e14b718721313efdce7b4882ef43860238c535f59
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 8da8327296031d587d6c7b4e65f62d8a4a38666e9cf786c49668bd1f64ee8077
 export interface paths {
     "/plants": {
         parameters: {
@@ -611,7 +611,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the answer that the client has (RFC 9110 §13.1.2). */
+                /** @description The ETags of which the answer must have one, or `*`; 412 otherwise (RFC 9110 §13.1.1). */
+                "If-Match"?: string;
+                /** @description The ETags of the answers that the client has, or `*`; 304 where one is current (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path: {
@@ -737,6 +739,24 @@ export interface operations {
             };
             /** @description The request took too long to arrive (1203). */
             408: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
@@ -947,7 +967,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The plant is not as the preconditions demand; nothing was changed (1204). */
+            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1152,7 +1172,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The plant is not as the preconditions demand; nothing was changed (1204). */
+            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1364,7 +1384,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The plant is not as the preconditions demand; nothing was changed (1204). */
+            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1445,7 +1465,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the answer that the client has (RFC 9110 §13.1.2). */
+                /** @description The ETags of which the answer must have one, or `*`; 412 otherwise (RFC 9110 §13.1.1). */
+                "If-Match"?: string;
+                /** @description The ETags of the answers that the client has, or `*`; 304 where one is current (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -1517,6 +1539,22 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            412: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The store has a fault (1599). */
             500: {
                 headers: {
@@ -1539,7 +1577,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the answer that the client has (RFC 9110 §13.1.2). */
+                /** @description The ETags of which the answer must have one, or `*`; 412 otherwise (RFC 9110 §13.1.1). */
+                "If-Match"?: string;
+                /** @description The ETags of the answers that the client has, or `*`; 304 where one is current (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -1613,6 +1653,22 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            412: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The store has a fault (1599). */
             500: {
                 headers: {
@@ -1635,7 +1691,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the answer that the client has (RFC 9110 §13.1.2). */
+                /** @description The ETags of which the answer must have one, or `*`; 412 otherwise (RFC 9110 §13.1.1). */
+                "If-Match"?: string;
+                /** @description The ETags of the answers that the client has, or `*`; 304 where one is current (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path: {
@@ -1717,6 +1775,22 @@ export interface operations {
             };
             /** @description The request took too long to arrive (1203). */
             408: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];

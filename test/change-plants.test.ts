@@ -178,8 +178,13 @@ describe.each(changes)('%s', (method, change) => {
       { 'If-Match': '"other"' },
       { 'If-Match': `W/${current}` },
       { 'If-Match': '' },
+      { 'If-Match': '"' },
+      { 'If-Match': current.slice(1, -1) },
+      { 'If-Match': `x${current}` },
+      { 'If-Match': `${current}x` },
       { 'If-None-Match': current },
       { 'If-None-Match': `"other", W/${current}` },
+      { 'If-None-Match': `,, x, "a,b" ,\t${current},` },
       { 'If-None-Match': '*' },
       { 'If-Match': current, 'If-None-Match': current },
     ]) {
@@ -192,6 +197,7 @@ describe.each(changes)('%s', (method, change) => {
       { 'If-Match': `"other", ${current}` },
       { 'If-Match': '*' },
       { 'If-None-Match': '"other"' },
+      { 'If-Match': current, 'If-None-Match': '"other"' },
     ]) {
       await service.database.query('TRUNCATE plants');
       await insert('1', 'Fir', 'Abies');

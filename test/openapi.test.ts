@@ -22,7 +22,11 @@ describe('GET /openapi.json', () => {
     const { headers } = await service.agent.get('/api/v1/openapi.json');
     const again = await service.agent.get('/api/v1/openapi.json').set('If-None-Match', String(headers.etag));
     expect([again.status, again.text]).toEqual([304, '']);
+    const address = `${service.baseUrl}/api/v1/openapi.json`;
+    expect((await fetch(address, { headers: { 'If-None-Match': String(headers.etag) } })).status).toBe(304);
     expect((await service.agent.get('/api/v1/openapi.json').set('If-None-Match', '"other"')).status).toBe(200);
+    const other = await service.agent.get('/api/v1/openapi.json').set('If-Match', '"other"');
+    expect([other.status, other.body.error]).toEqual([412, 1204]);
   });
 });
 

@@ -82,10 +82,43 @@ describe('GET /plants/{id}', () => {
       const response = await get('/plants/1', { 'If-None-Match': value });
       expect([response.status, response.text, response.headers.etag]).toEqual([304, '', etag]);
     }
+    for (const value of ['', '"', etag.slice(1, -1), `x${etag}`, `W/ ${etag}`, `w/${etag}`, `"W/"${etag}`, '"*"']) {
+      expect([value, (await get('/plants/1', { 'If-None-Match': value })).status]).toEqual([value, 200]);
+    }
     await service.database.query(`UPDATE plants SET tag = ''`);
     const changed = await get('/plants/1', { 'If-None-Match': etag });
     expect(changed.status).toBe(200);
     expect(changed.headers.etag).not.toBe(etag);
+  });
+
+  test("is answered 304 to Node's fetch, which sends no-cache along with If-None-Match (RFC 9110 §13.1.2)", async () => {
+    await insert(`VALUES (1, 'Fir', NULL)`);
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${service.baseUrl}/plants/1`, { headers: { Authorization: `Bearer ${service.token}`, ...headers } });
+    const { headers } = await ask({});
+    const etag = headers.get('etag') ?? '';
+    const again = await ask({ 'If-None-Match': etag });
+    expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
+    for (const cacheControl of ['no-cache', 'no-store', 'max-age=0']) {
+      expect((await ask({ 'If-None-Match': etag, 'Cache-Control': cacheControl })).status).toBe(304);
+    }
+  });
+
+  test('code 1204: the plant is not what If-Match names (RFC 9110 §13.1.1, §13.2.2)', async () => {
+    await insert(`VALUES (1, 'Fir', NULL)`);
+    const { etag = '' } = (await get('/plants/1')).headers;
+    for (const headers of [{ 'If-Match': '"x"' }, { 'If-Match': `W/${etag}` }, { 'If-Match': '' }]) {
+      for (const more of [{}, { 'If-None-Match': etag }]) {
+        const response = await get('/plants/1', { ...headers, ...more });
+        expect([response.status, response.body.error, response.headers.etag]).toEqual([412, 1204, undefined]);
+      }
+    }
+    for (const value of [etag, '*', `"x", ${etag}`]) {
+      expect((await get('/plants/1', { 'If-Match': value })).text).toBe('{"id":1,"name":"Fir"}');
+      expect((await get('/plants/1', { 'If-Match': value, 'If-None-Match': etag })).status).toBe(304);
+      expect((await get('/plants/2', { 'If-Match': value })).status).toBe(404);
+    }
+    expect((await service.request('head', '/plants/1').set('If-Match', '"x"')).status).toBe(412);
   });
 
   test('many at once share statements, and each gets its own plant', async () => {

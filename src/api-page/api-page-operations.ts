@@ -1,4 +1,4 @@
-import { ifNoneMatch, notModified } from '../openapi/conditional-get.ts';
+import { ifMatch, ifNoneMatch, notModified } from '../openapi/conditional-get.ts';
 import { errorResponses } from '../openapi/error-responses.ts';
 import { headersOf } from '../openapi/headers.ts';
 import type { Operation, PathItem } from '../openapi/openapi.ts';
@@ -15,7 +15,7 @@ export const apiPageOperations = {
       tags: TAGS,
       summary: 'Read this description as a page, and try the operations',
       security: [],
-      parameters: [ifNoneMatch],
+      parameters: [ifMatch, ifNoneMatch],
       responses: {
         200: {
           description: 'The page.',
@@ -23,7 +23,7 @@ export const apiPageOperations = {
           content: { 'text/html': text },
         },
         304: notModified('Content-Security-Policy'),
-        ...errorResponses(),
+        ...errorResponses('preconditionFailed'),
       },
     },
   },
@@ -42,6 +42,7 @@ export const apiPageOperations = {
           schema: { type: 'string' },
           example: 'logo.svg',
         },
+        ifMatch,
         ifNoneMatch,
       ],
       responses: {
@@ -51,7 +52,7 @@ export const apiPageOperations = {
           content: { 'text/css': text, 'text/javascript': text, 'image/svg+xml': text },
         },
         304: notModified(),
-        ...errorResponses('pathUnknown'),
+        ...errorResponses('pathUnknown', 'preconditionFailed'),
       },
     },
   },

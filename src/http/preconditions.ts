@@ -1,17 +1,28 @@
 import type { Request } from 'express';
 
+/** What becomes of a request: it is done, or answered with 304 or 412. */
+export type PreconditionOutcome = 'met' | 'notModified' | 'failed';
+
 /**
- * What the request's If-Match and If-None-Match demand of the resource's entity tag before it may be changed
- * (RFC 9110 §13.1, §13.2.2); undefined where it has neither.
+ * Reads If-Match and If-None-Match, in the order of RFC 9110 §13.2.2, whatever the request's Cache-Control is.
+ * @returns what they make of the request, by the resource's entity tag; undefined where it has neither
  */
-export const parsePreconditions = ({ headers }: Request): ((entityTag: string) => boolean) | undefined => {
+export const parsePreconditions = ({ method, headers }: Pick<Request, 'method' | 'headers'>) => {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
   if (ifMatch === undefined && ifNoneMatch === undefined) return undefined;
-  return (entityTag) =>
-    (ifMatch === undefined || names(ifMatch, entityTag)) &&
-    (ifNoneMatch === undefined || !names(ifNoneMatch.replaceAll('W/"', '"'), entityTag));
+  return (entityTag: string): PreconditionOutcome => {
+    // Strong comparison (§13.1.1): a weak tag matches nothing.
+    if (ifMatch !== undefined && !matches(ifMatch, (tag) => tag === entityTag)) return 'failed';
+    // Weak comparison (§13.1.2).
+    if (ifNoneMatch === undefined || !matches(ifNoneMatch, (tag) => tag.replace(/^W\//, '') === entityTag))
+      return 'met';
+    return method === 'GET' || method === 'HEAD' ? 'notModified' : 'failed';
+  };
 };
 
-const names = (list: string, entityTag: string): boolean => list.trim() === '*' || entityTags(list).includes(entityTag);
+/** `*` matches any tag. A member of the list that is not an entity tag (RFC 9110 §8.8.3) is skipped. */
+const matches = (list: string, isMatch: (tag: string) => boolean): boolean =>
+  list.trim() === '*' || list.matchAll(MEMBER).some(([, tag = '']) => isMatch(tag));
 
-const entityTags = (list: string): string[] => list.match(/(?:W\/)?"[^"]*"/g) ?? [];
+/** An entity tag between commas. The tag itself may contain commas. */
+const MEMBER = /(?<=^|,)[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/g;

@@ -48,7 +48,7 @@ export const errorExamples: Record<ErrorKind, ErrorExample> = {
     message: 'The request took too long to arrive.',
   },
   preconditionFailed: {
-    when: 'the plant is not as the preconditions demand; nothing was changed',
+    when: 'what is stored is not as If-Match or If-None-Match demands; nothing was changed',
     message: "The plant with the id 17 is not as the request's preconditions demand.",
   },
   tooManyRequests: {

@@ -1,4 +1,4 @@
-import { ifNoneMatch, notModified } from './conditional-get.ts';
+import { ifMatch, ifNoneMatch, notModified } from './conditional-get.ts';
 import { errorResponses } from './error-responses.ts';
 import { headersOf } from './headers.ts';
 import type { PathItem } from './openapi.ts';
@@ -11,7 +11,7 @@ export const openApiOperations = {
       tags: ['Description'],
       summary: 'Get this description',
       security: [],
-      parameters: [ifNoneMatch],
+      parameters: [ifMatch, ifNoneMatch],
       responses: {
         200: {
           description: 'This document.',
@@ -19,7 +19,7 @@ export const openApiOperations = {
           content: { 'application/json': { schema: { type: 'object' } } },
         },
         304: notModified(),
-        ...errorResponses(),
+        ...errorResponses('preconditionFailed'),
       },
     },
   },

@@ -1,4 +1,4 @@
-import { ifNoneMatch, notModified } from '../openapi/conditional-get.ts';
+import { ifMatch, ifNoneMatch, notModified } from '../openapi/conditional-get.ts';
 import { errorResponses, errorsOf, rateLimitHeaders } from '../openapi/error-responses.ts';
 import { headersOf } from '../openapi/headers.ts';
 import { type Operation, type PathItem, type Response, schemaReference } from '../openapi/openapi.ts';
@@ -34,8 +34,8 @@ const plantAnswer = (description: string): Response => ({
   content: { 'application/json': { schema: schemaReference('Plant'), examples: examples() } },
 });
 
-/** A change is made to the plant that the path names, if it is as the client believes. */
-const changeErrors = ['parameterWrong', ...errorsOf.token, 'plantUnknown', 'preconditionFailed', 'overloaded'] as const;
+/** Of what reads or changes the plant that the path names, if it is as the client believes. */
+const plantErrors = ['parameterWrong', ...errorsOf.token, 'plantUnknown', 'preconditionFailed', 'overloaded'] as const;
 
 /** The description of what createPlantRoutes serves. */
 export const plantOperations = {
@@ -98,7 +98,7 @@ export const plantOperations = {
       tags: TAGS,
       summary: 'Get a plant',
       security: READ,
-      parameters: [plantPath, ifNoneMatch],
+      parameters: [plantPath, ifMatch, ifNoneMatch],
       responses: {
         200: {
           description: 'The plant, with its id.',
@@ -111,7 +111,7 @@ export const plantOperations = {
           },
         },
         304: notModified(...rateLimitHeaders),
-        ...errorResponses('parameterWrong', ...errorsOf.token, 'plantUnknown', 'overloaded', ...errorsOf.database),
+        ...errorResponses(...plantErrors, ...errorsOf.database),
       },
     },
     put: {
@@ -127,7 +127,7 @@ export const plantOperations = {
       },
       responses: {
         200: plantAnswer('The plant as it is now.'),
-        ...errorResponses(...errorsOf.body, ...changeErrors, ...errorsOf.database),
+        ...errorResponses(...errorsOf.body, ...plantErrors, ...errorsOf.database),
       },
     },
     patch: {
@@ -153,7 +153,7 @@ export const plantOperations = {
       },
       responses: {
         200: plantAnswer('The plant as it is now.'),
-        ...errorResponses(...errorsOf.body, ...changeErrors, ...errorsOf.database),
+        ...errorResponses(...errorsOf.body, ...plantErrors, ...errorsOf.database),
       },
     },
     delete: {
@@ -164,7 +164,7 @@ export const plantOperations = {
       parameters: [plantPath, ...plantPreconditions],
       responses: {
         204: { description: 'The plant is deleted.', headers: headersOf(204, ...rateLimitHeaders) },
-        ...errorResponses(...changeErrors, ...errorsOf.database),
+        ...errorResponses(...plantErrors, ...errorsOf.database),
       },
     },
   },

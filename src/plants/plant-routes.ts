@@ -6,6 +6,7 @@ import { parsePreconditions } from '../http/preconditions.ts';
 import type { JsonBodyReader } from '../http/read-json-body.ts';
 import { sendJson, sendJsonText } from '../http/send-json.ts';
 import { type Plant, parseNewPlant, parsePlant, parsePlantPatch, type StoredPlant } from './plant.ts';
+import { PlantChangedError } from './plant-errors.ts';
 import { cursorAfter, plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
 import { entityTag, representPlant } from './plant-representation.ts';
 import type { PlantCondition, PlantStore } from './plant-store.ts';
@@ -55,9 +56,12 @@ export const createPlantRoutes = (options: PlantRoutesOptions) => {
     .get(requireReadScope, async (request, response) => {
       const { id } = parseParameters(plantPathSchema, request.params);
       const json = representPlant(await plants.find(id, () => response.destroyed));
-      response.setHeader('ETag', entityTag(json));
+      const tag = entityTag(json);
+      const outcome = parsePreconditions(request)?.(tag);
+      if (outcome === 'failed') throw new PlantChangedError(id);
+      response.setHeader('ETag', tag);
       response.setHeader('Cache-Control', 'private, no-cache');
-      if (request.fresh) response.status(304).end();
+      if (outcome === 'notModified') response.status(304).end();
       else sendJsonText(response, json, outputBudget);
     })
     .put(requireWriteScope, async (request, response) => {
@@ -87,8 +91,8 @@ export const createPlantRoutes = (options: PlantRoutesOptions) => {
 const sendPlant = (response: Response, { name, tag }: StoredPlant) => sendJson(response, { name, tag } satisfies Plant);
 
 const conditionOf = (request: Request): PlantCondition | undefined => {
-  const holds = parsePreconditions(request);
-  return holds && ((plant) => holds(entityTag(representPlant(plant))));
+  const evaluate = parsePreconditions(request);
+  return evaluate && ((plant) => evaluate(entityTag(representPlant(plant))) === 'met');
 };
 
 /** RFC 8288: the same list, from where this page ends. */
