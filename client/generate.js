@@ -6,8 +6,15 @@ import ts from 'typescript';
 // Makes openapi-types.ts from the description of the interface.
 
 const document = readFileSync(new URL('../openapi.json', import.meta.url), 'utf8');
+/** The client asks for problem details, so that an error has no other form. */
+const withProblemsOnly = (/** @type {string} */ text) =>
+  JSON.parse(text, (_name, value) => {
+    if (value?.['application/problem+json']) delete value['application/json'];
+    return value;
+  });
+
 const types = astToString(
-  await openapiTS(document, {
+  await openapiTS(withProblemsOnly(document), {
     transform: ({ format }) =>
       format === 'int64' ? ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword) : undefined,
   }),

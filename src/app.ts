@@ -1,11 +1,12 @@
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { createApiPageRoutes } from './api-page/api-page-routes.ts';
+import { createErrorPageRoutes } from './api-page/error-page-routes.ts';
 import type { BodySlots } from './http/body-slots.ts';
 import { checkHeaders } from './http/check-headers.ts';
 import { createCors } from './http/cors.ts';
 import { setDefaultHeaders } from './http/default-headers.ts';
-import { handleError, rejectUnknownPath } from './http/handle-error.ts';
+import { createErrorHandler, rejectUnknownPath } from './http/handle-error.ts';
 import { createHealthRoutes } from './http/health-routes.ts';
 import type { OutputBudget } from './http/output-budget.ts';
 import { parseQuery } from './http/parameters.ts';
@@ -72,9 +73,14 @@ export const createApp = (options: AppOptions): Express => {
       outputBudget: options.outputBudget,
     }),
   );
-  app.use(basePath || '/', createOpenApiRoutes({ basePath }), createApiPageRoutes());
+  app.use(
+    basePath || '/',
+    createOpenApiRoutes({ basePath }),
+    createApiPageRoutes(),
+    createErrorPageRoutes({ basePath }),
+  );
   app.use(createHealthRoutes({ assertReady }));
   app.use(rejectUnknownPath);
-  app.use(handleError);
+  app.use(createErrorHandler({ basePath }));
   return app;
 };

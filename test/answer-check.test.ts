@@ -13,12 +13,21 @@ const json = { ...always, 'content-type': 'application/json; charset=utf-8' };
 const created: Answer = { method: 'POST', path: '/plants', status: 200, headers: json, body: '{"name":"Fir"}' };
 const refused = { ...created, status: 400, body: '{"error":1004,"message":"The id 1 is taken."}' };
 
+const problem = { type: '/docs/errors/1004', title: 'Id taken', status: 400, detail: 'The id 1 is taken.', code: 1004 };
+const asProblem = (body: object): Answer => ({
+  ...created,
+  status: 400,
+  headers: { ...always, vary: 'Accept', 'content-type': 'application/problem+json' },
+  body: JSON.stringify(body),
+});
+
 test('takes what is described', () => {
   const etag = { ...always, etag: '"x"' };
   const answers: Answer[] = [
     created,
     { ...created, headers: { ...json, 'x-request-id': 'x' } },
     refused,
+    asProblem(problem),
     { method: 'GET', path: '/plants/1?x=y', status: 304, headers: etag, body: '' },
     { method: 'HEAD', path: '/livez', status: 200, headers: json, body: '{"status":"live"}' },
     { method: 'OPTIONS', path: '/plants', status: 204, headers: { ...always, allow: 'POST' }, body: '' },
@@ -38,6 +47,10 @@ test.each<[string, Answer]>([
   ['body of type "text/html"', { ...created, headers: { ...always, 'content-type': 'text/html' } }],
   ['body (data/name must be string)', { ...created, body: '{"name":null}' }],
   ['body (data must NOT have additional properties)', { ...created, body: '{"id":1,"name":"Fir"}' }],
+  ['body (data must NOT have additional properties)', { ...refused, body: '{"error":1004,"message":"x","errors":[]}' }],
+  ['code 1599', asProblem({ ...problem, code: 1599 })],
+  ['status 404 in the body', asProblem({ ...problem, status: 404 })],
+  ["body (data must have required property 'title')", asProblem({ ...problem, title: undefined })],
   ['code 1599', { ...refused, body: '{"error":1599,"message":"x"}' }],
 ])('does not take another %s', (what, answer) => {
   expect(check(answer)).toEqual([expect.stringContaining(`: its ${what} is not described`)]);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { errorCodes } from '../src/http/error-codes.ts';
 import { startTestService, type TestService } from './support/test-service.ts';
 
 const BROWSER = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
@@ -16,6 +17,31 @@ describe.each(['', '/api/v1'])('the API page at the base path "%s"', (basePath) 
     for (const accept of ['*/*', 'application/json']) {
       const { body } = await service.agent.get(`${basePath}/`).set({ Accept: accept });
       expect(body).toEqual({ error: 1200, message: `There is nothing at ${basePath}/.` });
+    }
+  });
+
+  test('has a page for every error, which says what to do', async () => {
+    const list = await service.agent.get(`${basePath}/docs/errors`);
+    for (const { code, advice } of Object.values(errorCodes)) {
+      const path = `${basePath}/docs/errors/${code}`;
+      expect(list.text).toContain(`href="${path}"`);
+      const { status, headers, text } = await service.agent.get(path);
+      expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(headers['content-security-policy']).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+      expect(text).toContain(advice.replaceAll('<', '&lt;').replaceAll('>', '&gt;'));
+      expect(text).not.toMatch(/ style=|<script|<style|<ACCESS_TOKEN>/);
+    }
+    for (const name of ['1', '1004x', '01004', 'idTaken']) {
+      expect((await service.agent.get(`${basePath}/docs/errors/${name}`)).body.error).toBe(1200);
+    }
+  });
+
+  test('pages about errors link to what there is', async () => {
+    for (const path of [`${basePath}/docs/errors`, `${basePath}/docs/errors/1004`]) {
+      const { text } = await service.agent.get(path);
+      const links = [...text.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link);
+      expect(links).toContain(`${basePath}/docs/error-pages.css`);
+      for (const link of links) expect([link, (await service.agent.get(link)).status]).toEqual([link, 200]);
     }
   });
 

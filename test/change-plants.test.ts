@@ -68,8 +68,8 @@ describe('PUT /plants/{id}', () => {
     ['an array', [], ''],
   ])('code 1003: %s', async (_title, body, pointer) => {
     await insert('1', 'Fir', 'Abies');
-    const response = await put('1', body);
-    expect([response.status, response.body.error, response.body.errors[0].pointer]).toEqual([400, 1003, pointer]);
+    const response = await put('1', body, { Accept: 'application/problem+json' });
+    expect([response.status, response.body.code, response.body.errors[0].pointer]).toEqual([400, 1003, pointer]);
     expect(await service.stored('1')).toEqual({ id: '1', name: 'Fir', tag: 'Abies' });
   });
 });
@@ -97,8 +97,8 @@ describe('PATCH /plants/{id} (RFC 7396)', () => {
     ['a null', 'null', ''],
   ])('code 1003: %s', async (_title, body, pointer) => {
     await insert('1', 'Fir');
-    const response = await patch('1', body);
-    expect([response.status, response.body.error, response.body.errors[0].pointer]).toEqual([400, 1003, pointer]);
+    const response = await patch('1', body, { Accept: 'application/problem+json' });
+    expect([response.status, response.body.code, response.body.errors[0].pointer]).toEqual([400, 1003, pointer]);
     expect(await service.stored('1')).toEqual({ id: '1', name: 'Fir', tag: null });
   });
 

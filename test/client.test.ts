@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createPlantClient, type PlantClient } from '../client/plant-client.ts';
+import { createPlantClient, type PlantClient, type Problem } from '../client/plant-client.ts';
 import { startTestService, type TestService } from './support/test-service.ts';
 
 test('openapi-types.ts is made from openapi.json as it is (make it anew with: npm run client)', () => {
@@ -44,7 +44,7 @@ describe.each([9_223_372_036_854_775_807n, 9_007_199_254_740_993n, -9_223_372_03
           body: { name: 'Fir', tag: 'Abies' },
         });
       expect((await replace()).data).toEqual({ name: 'Fir', tag: 'Abies' });
-      expect((await replace()).error?.error).toBe(1204);
+      expect((await replace()).error?.code).toBe(1204);
 
       const patched = await plants.PATCH('/plants/{id}', { params: { path }, body: { tag: null } });
       expect(patched.data).toEqual({ name: 'Fir' });
@@ -56,12 +56,39 @@ describe.each([9_223_372_036_854_775_807n, 9_007_199_254_740_993n, -9_223_372_03
     test('is an error where it is taken, or not there', async () => {
       const body = { id, name: 'Ginkgo' };
       await plants.POST('/plants', { body });
-      expect((await plants.POST('/plants', { body })).error).toEqual({
-        error: 1004,
-        message: `The id ${id} is taken.`,
+      const taken = await plants.POST('/plants', { body });
+      expect(taken.error satisfies Problem | undefined).toEqual({
+        type: '/api/v1/docs/errors/1004',
+        title: 'Id taken',
+        status: 400,
+        detail: `The id ${id} is taken.`,
+        code: 1004,
       });
+      const wrong = await plants.POST('/plants', { body: { id, name: 5 as never } });
+      expect(wrong.error?.errors).toEqual([{ pointer: '/name', detail: 'should be a string' }]);
       const { error, data } = await plants.GET('/plants/{id}', { params: { path: { id: 0n } } });
-      expect([data, error?.error]).toEqual([undefined, 1201]);
+      expect([data, error?.code]).toEqual([undefined, 1201]);
     });
   },
 );
+
+test('an Error from outside of the app becomes problem details', async () => {
+  const service = await startTestService();
+  try {
+    // A header that is too large never reaches the app.
+    const fetchTooLarge = (request: Request) => {
+      request.headers.set('X-Large', 'x'.repeat(20_000));
+      return fetch(request);
+    };
+    const plants = createPlantClient({ baseUrl: service.baseUrl, token: service.token, fetch: fetchTooLarge });
+    expect((await plants.GET('/plants')).error).toEqual({
+      type: 'about:blank',
+      title: 'Bad Request',
+      status: 400,
+      detail: 'The request is not valid HTTP/1.1, or its header is too large.',
+      code: 1006,
+    });
+  } finally {
+    await service.stop();
+  }
+});

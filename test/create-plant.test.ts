@@ -98,7 +98,7 @@ describe('the id, an int64 by its digits', () => {
   ])('%s is refused and not stored', async (sent) => {
     const response = await service.post(`{"id":${sent},"name":"refused"}`);
     expect(response.status).toBe(400);
-    expect(response.body).toMatchObject({ error: 1003, errors: [{ pointer: '/id' }] });
+    expect(response.body).toEqual({ error: 1003, message: expect.stringMatching(/^id (should|is required)/) });
     expect(await service.database.query("SELECT 1 FROM plants WHERE name = 'refused'")).toEqual([]);
   });
 });

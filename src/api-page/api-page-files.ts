@@ -18,12 +18,13 @@ const readPageFile = (folder: string, name: string, type: keyof typeof types) =>
   body: readFileSync(join(folder, name)),
 });
 
-/** The page itself, and what it is made of: nothing else of these folders is served. */
+/** The page itself, and what it and the pages about errors are made of: nothing else of these folders is served. */
 export const readApiPageFiles = () => ({
   page: readPageFile(own, 'index.html', 'html'),
   parts: [
     readPageFile(own, 'api-page.css', 'css'),
     readPageFile(own, 'api-page.js', 'js'),
+    readPageFile(own, 'error-pages.css', 'css'),
     readPageFile(own, 'logo.svg', 'svg'),
     readPageFile(swaggerUi, 'swagger-ui.css', 'css'),
     readPageFile(swaggerUi, 'swagger-ui-bundle.js', 'js'),

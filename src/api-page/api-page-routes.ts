@@ -2,18 +2,7 @@ import { Router } from 'express';
 import { answerOtherMethods } from '../http/answer-other-methods.ts';
 import { createFixedContent } from '../http/fixed-content.ts';
 import { readApiPageFiles } from './api-page-files.ts';
-
-/** The page loads from the store alone, runs no script and applies no style but its files, and stands in no frame. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+import { CONTENT_SECURITY_POLICY } from './content-security-policy.ts';
 
 /** `GET /docs`: the page on which a person reads the description and tries the operations. `GET /` leads a browser there. */
 export const createApiPageRoutes = () => {

@@ -1,20 +1,30 @@
 import { z } from 'zod';
 
-/** Error, the body of every answer but those of success (specification §2); `errors` is ours, for wrong fields. */
+/** Error, the default body of every answer but success (specification §2). */
 export const errorSchema = z.object({
   error: z
     .int32()
     .meta({ format: 'int32', description: 'A stable code, which is never used again for something else.' }),
-  message: z.string().describe('What is wrong and, where it can be said, what would be right.'),
-  errors: z
-    .array(
-      z.object({
-        pointer: z.string().describe('Where the field is: a JSON Pointer (RFC 6901); empty for the whole body.'),
-        message: z.string().describe('What the field should be.'),
-      }),
-    )
-    .optional()
-    .describe('Every field that is wrong.'),
+  message: z.string().describe('What is wrong, with the name of every wrong field, and what would be right.'),
+});
+
+const fieldErrorSchema = z.object({
+  pointer: z.string().describe('Where the field is: a JSON Pointer (RFC 6901); empty for the whole body.'),
+  detail: z.string().describe('What the field should be.'),
+});
+
+/** The body for clients that ask for `application/problem+json` (RFC 9457). */
+export const problemSchema = z.object({
+  type: z
+    .string()
+    .meta({ format: 'uri-reference', description: 'The page about this error: an absolute path on this host.' }),
+  title: z.string().describe('A summary that is the same for each error of this code.'),
+  status: z.int32().meta({ format: 'int32', description: 'The status of the answer.' }),
+  detail: z.string().describe('What is wrong this time; the message of an Error.'),
+  code: z.int32().meta({ format: 'int32', description: 'The stable code; the error of an Error.' }),
+  errors: z.array(fieldErrorSchema).optional().describe('Every wrong field.'),
 });
 
 export type ErrorBody = z.infer<typeof errorSchema>;
+export type Problem = z.infer<typeof problemSchema>;
+export type FieldError = z.infer<typeof fieldErrorSchema>;

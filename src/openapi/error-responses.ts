@@ -1,7 +1,7 @@
+import { ApiError } from '../http/api-error.ts';
 import { type ErrorKind, errorCodes } from '../http/error-codes.ts';
-import { errorExamples } from './error-examples.ts';
 import { type HeaderName, headersOf } from './headers.ts';
-import { type Response, schemaReference } from './openapi.ts';
+import { type MediaType, type Response, schemaReference } from './openapi.ts';
 
 /** What any request can be answered with, as it is HTTP. */
 const OF_HTTP: ErrorKind[] = ['requestNotHttp', 'requestTooSlow', 'internal'];
@@ -33,19 +33,28 @@ const errorResponse = (status: number, kinds: ErrorKind[], headersOfAll: HeaderN
   description: kinds.map(sentence).join(' '),
   headers: headersOf(status, ...headersOfAll, ...kinds.flatMap((kind) => headersOfKind[kind] ?? [])),
   content: {
-    'application/json': {
-      schema: schemaReference('Error'),
-      examples: Object.fromEntries(kinds.map((kind) => [kind, errorExample(kind)])),
-    },
+    'application/json': errorMediaType('Error', kinds, (error) => error.toJSON()),
+    'application/problem+json': errorMediaType('Problem', kinds, (error) => error.toProblem('')),
   },
 });
 
 const sentence = (kind: ErrorKind) => {
-  const { when } = errorExamples[kind];
-  return `${when.charAt(0).toUpperCase()}${when.slice(1)} (${errorCodes[kind].code}).`;
+  const { code, when } = errorCodes[kind];
+  return `${when.charAt(0).toUpperCase()}${when.slice(1)} (${code}).`;
 };
 
-const errorExample = (kind: ErrorKind) => {
-  const { when, ...body } = errorExamples[kind];
-  return { summary: `${errorCodes[kind].code}: ${when}`, value: { error: errorCodes[kind].code, ...body } };
+const errorMediaType = (schema: string, kinds: ErrorKind[], write: (error: ApiError) => object): MediaType => ({
+  schema: schemaReference(schema),
+  examples: Object.fromEntries(
+    kinds.map((kind) => {
+      const { code, title } = errorCodes[kind];
+      return [kind, { summary: `${code}: ${title}`, value: write(exampleError(kind)) }];
+    }),
+  ),
+});
+
+/** What the store answers in an example. */
+export const exampleError = (kind: ErrorKind): ApiError => {
+  const { message, fields } = errorCodes[kind].example;
+  return new ApiError(kind, message, fields && { fields });
 };

@@ -1,5 +1,6 @@
 import { apiPageOperations } from '../api-page/api-page-operations.ts';
-import { errorSchema } from '../http/error-schema.ts';
+import { errorPageOperations } from '../api-page/error-page-operations.ts';
+import { errorSchema, problemSchema } from '../http/error-schema.ts';
 import { healthOperations } from '../http/health-operations.ts';
 import { plantOperations, plantSchemas } from '../plants/plant-operations.ts';
 import { errorResponses } from './error-responses.ts';
@@ -13,7 +14,8 @@ const INFO = {
   summary: 'Keeps plants in PostgreSQL, under ids of your own.',
   description: `Ids are 64-bit integers, exact to the last digit: numbers in JSON, also beyond 2^53. Read them so.
 
-Everything but success is answered with an Error. Its code is stable; its message is for people.
+Everything but success is answered with an Error, or with problem details (RFC 9457) where the \`Accept\` header prefers
+\`application/problem+json\` to \`application/json\`. The code is stable; the rest is for people.
 
 A path also has \`HEAD\` where it has \`GET\`. A \`503\` says when to try again.`,
   license: { name: 'MIT', identifier: 'MIT' },
@@ -57,10 +59,16 @@ export const createOpenApiDocument = ({ basePath }: { basePath: string }) => ({
   info: INFO,
   servers: [{ url: basePath || '/', description: 'This store' }],
   tags: TAGS,
-  paths: { ...plantOperations, ...openApiOperations, ...apiPageOperations, ...healthOperations },
+  paths: {
+    ...plantOperations,
+    ...openApiOperations,
+    ...errorPageOperations,
+    ...apiPageOperations,
+    ...healthOperations,
+  },
   components: {
     securitySchemes: { bearerAuth: BEARER_AUTH },
-    schemas: { ...plantSchemas, Error: toJsonSchema(errorSchema) },
+    schemas: { ...plantSchemas, Error: toJsonSchema(errorSchema), Problem: toJsonSchema(problemSchema) },
     headers,
   },
   'x-answers-to-no-operation': answersToNoOperation,

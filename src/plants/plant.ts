@@ -64,8 +64,8 @@ const parse = <Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer
   if (result.success) return result.data;
   const fields = result.error.issues.map(({ path, message }) => ({
     pointer: path.map((key) => `/${String(key)}`).join(''),
-    message,
+    detail: message,
   }));
-  const sentences = fields.map(({ pointer, message }) => `${pointer.slice(1) || 'The body'} ${message}`);
+  const sentences = fields.map(({ pointer, detail }) => `${pointer.slice(1) || 'The body'} ${detail}`);
   throw new ApiError('fieldWrong', `${sentences.join('; ')}.`, { fields });
 };

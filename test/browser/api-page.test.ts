@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { openApiPage, shownAnswer } from '../support/api-page.ts';
-import { browserPath, launchBrowser, takeScreenshot } from '../support/browser.ts';
+import { browserPath, launchBrowser, openPage, takeScreenshot } from '../support/browser.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
 // Pages of a megabyte and a half, on machines that are slow at times.
@@ -48,6 +48,39 @@ function describeApiPage() {
     await page.goto(service.baseUrl);
     expect(page.url()).toBe(`${service.baseUrl}/docs`);
     await page.close();
+  });
+
+  test.each(['/docs/errors', '/docs/errors/1003'])('leads to %s, which anybody can read', async (path) => {
+    for (const options of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, PHONE] as const) {
+      const { page, complaints, elsewhere } = await openPage(browser, `${service.baseUrl}${path}`, options);
+      const barColour = await page.evaluate("getComputedStyle(document.querySelector('header')).backgroundColor");
+      expect(barColour).toBe('rgb(31, 107, 69)');
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      expect([complaints, elsewhere, await findBarriers(page)]).toEqual([[], [], []]);
+      await page.getByRole('link', { name: 'Plant Store API' }).click();
+      await page.locator('.opblock').first().waitFor();
+      await page.close();
+    }
+  });
+
+  test('a page of another origin that is allowed reads both forms of an error', async () => {
+    const other = await startTestService({ CORS_ORIGINS: service.baseUrl });
+    try {
+      // A page without a Content-Security-Policy, which would keep it from asking another origin.
+      const page = await browser.newPage();
+      await page.goto(`${service.baseUrl}/livez`);
+      const ask = (accept: string) => {
+        const headers = JSON.stringify({ Accept: accept, Authorization: 'Bearer x' });
+        return page.evaluate(
+          `fetch('${other.baseUrl}/plants', { headers: ${headers} }).then((answer) => answer.json())`,
+        );
+      };
+      expect(await ask('application/json')).toMatchObject({ error: 1101 });
+      expect(await ask('application/problem+json')).toMatchObject({ code: 1101, type: '/docs/errors/1101' });
+      await page.close();
+    } finally {
+      await other.stop();
+    }
   });
 
   test.each([LARGEST, SMALLEST])('takes a token, stores a plant and shows it with the id %s', async (id) => {

@@ -17,6 +17,8 @@ type Responses = Record<string, Response>;
 /** What HTTP needs to bring an answer over; a document does not say it. */
 const TRANSPORT = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
 
+const PROBLEM = 'application/problem+json';
+
 /**
  * Checks answers against the description of the interface: its status, its headers, its body and the Error's code.
  * @returns a function that says what of an answer is not described
@@ -25,7 +27,7 @@ export const createAnswerCheck = (document: OpenApiDocument) => {
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
   ajv.addSchema(withClosedObjects(document), 'openapi.json');
 
-  const checkBody = (pointer: string, response: Response, { headers, body }: Answer): string[] => {
+  const checkBody = (pointer: string, response: Response, { headers, status, body }: Answer): string[] => {
     const type = String(headers['content-type'] ?? '').split(';')[0] ?? '';
     const content = response.content?.[type];
     if (content === undefined) return body || response.content ? [`body of type "${type}"`] : [];
@@ -33,8 +35,12 @@ export const createAnswerCheck = (document: OpenApiDocument) => {
     const validate = ajv.getSchema(`openapi.json#${pointer}/content/${encode(type)}/schema`);
     const value = JSON.parse(body);
     if (!validate?.(value)) return [`body (${ajv.errorsText(validate?.errors)})`];
-    const codes = Object.values(content.examples ?? {}).map((example) => (example.value as { error?: number }).error);
-    return 'error' in value && !codes.includes(value.error) ? [`code ${value.error}`] : [];
+    const codes = Object.values(content.examples ?? {}).map((example) => codeOf(example.value));
+    const code = codeOf(value);
+    return [
+      ...(code !== undefined && !codes.includes(code) ? [`code ${code}`] : []),
+      ...(type === PROBLEM && value.status !== status ? [`status ${value.status} in the body`] : []),
+    ];
   };
 
   const checkHeaders = (response: Response, { headers }: Answer): string[] => {
@@ -62,6 +68,12 @@ export const createAnswerCheck = (document: OpenApiDocument) => {
     const { method = 'what is not HTTP', path = '', status, body } = answer;
     return problems.map((what) => `${method} ${path} → ${status} ${body.slice(0, 200)}: its ${what} is not described`);
   };
+};
+
+/** The stable code, in an Error or in problem details. */
+const codeOf = (value: unknown) => {
+  const { error, code } = value as { error?: number; code?: number };
+  return error ?? code;
 };
 
 const findResponses = (document: OpenApiDocument, { method = '', path = '' }: Answer) => {
