@@ -2,6 +2,7 @@ import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { createApiPageRoutes } from './api-page/api-page-routes.ts';
 import { createErrorPageRoutes } from './api-page/error-page-routes.ts';
+import { createIndexRoutes } from './api-page/index-routes.ts';
 import type { BodySlots } from './http/body-slots.ts';
 import { checkHeaders } from './http/check-headers.ts';
 import { createCors } from './http/cors.ts';
@@ -79,6 +80,7 @@ export const createApp = (options: AppOptions): Express => {
     createApiPageRoutes(),
     createErrorPageRoutes({ basePath }),
   );
+  app.use(createIndexRoutes({ basePath }));
   app.use(createHealthRoutes({ assertReady }));
   app.use(rejectUnknownPath);
   app.use(createErrorHandler({ basePath }));

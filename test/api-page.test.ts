@@ -11,14 +11,37 @@ describe.each(['', '/api/v1'])('the API page at the base path "%s"', (basePath) 
   });
   afterAll(() => service.stop());
 
-  test('is where GET / leads a browser, and nobody else', async () => {
-    const { status, headers } = await service.agent.get(`${basePath}/`).set(BROWSER).redirects(0);
+  test.each([...new Set(['/', `${basePath}/`])])('is where GET %s redirects browsers', async (path) => {
+    const { status, headers } = await service.agent.get(path).set(BROWSER).redirects(0);
     expect([status, headers.location, headers.vary]).toEqual([302, `${basePath}/docs`, 'Accept']);
-    for (const accept of ['*/*', 'application/json']) {
-      const { body } = await service.agent.get(`${basePath}/`).set({ Accept: accept });
-      expect(body).toEqual({ error: 1200, message: `There is nothing at ${basePath}/.` });
-    }
   });
+
+  test.each([...new Set(['/', `${basePath}/`])])('GET %s tells other clients which paths there are', async (path) => {
+    for (const accept of ['', '*/*', 'application/json', 'application/problem+json', 'image/png']) {
+      const { status, headers, body } = await service.agent.get(path).set({ Accept: accept }).redirects(0);
+      expect([status, headers.vary]).toEqual([200, 'Accept']);
+      expect(body).toEqual({
+        docs: `${basePath}/docs`,
+        openapi: `${basePath}/openapi.json`,
+        plants: `${basePath}/plants`,
+        livez: '/livez',
+        readyz: '/readyz',
+      });
+      for (const link of Object.values<string>(body)) {
+        expect([link, (await service.agent.get(link)).status]).toEqual([link, link.endsWith('/plants') ? 401 : 200]);
+      }
+    }
+    const other = await service.agent.post(path);
+    expect([other.status, other.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  });
+
+  test.each([['/docs/', '/docs'], ['/docs/errors/', '/docs/errors'], ...(basePath ? [['', '/']] : [])])(
+    'redirects %j to %s',
+    async (path, target) => {
+      const { status, headers } = await service.agent.get(`${basePath}${path}`).redirects(0);
+      expect([status, headers.location]).toEqual([308, `${basePath}${target}`]);
+    },
+  );
 
   test('has a page for every error, which says what to do', async () => {
     const list = await service.agent.get(`${basePath}/docs/errors`);
@@ -60,7 +83,7 @@ describe.each(['', '/api/v1'])('the API page at the base path "%s"', (basePath) 
   });
 
   test('serves no other file', async () => {
-    for (const name of ['', 'index.html', 'package.json', '../app.ts', '..%2fapp.ts', 'swagger-ui.js']) {
+    for (const name of ['index.html', 'package.json', '../app.ts', '..%2fapp.ts', 'swagger-ui.js']) {
       expect((await service.agent.get(`${basePath}/docs/${name}`)).status).toBe(404);
     }
   });

@@ -7,7 +7,7 @@ const TAGS: Operation['tags'] = ['Description'];
 
 const text = { schema: { type: 'string' } };
 
-/** The description of what createApiPageRoutes serves, but for the way there from `/`. */
+/** The description of what createApiPageRoutes serves. */
 export const apiPageOperations = {
   '/docs': {
     get: {

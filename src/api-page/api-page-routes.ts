@@ -4,18 +4,12 @@ import { createFixedContent } from '../http/fixed-content.ts';
 import { readApiPageFiles } from './api-page-files.ts';
 import { CONTENT_SECURITY_POLICY } from './content-security-policy.ts';
 
-/** `GET /docs`: the page on which a person reads the description and tries the operations. `GET /` leads a browser there. */
+/** `GET /docs`: the page on which a person reads the description and tries the operations. */
 export const createApiPageRoutes = () => {
   const { page, parts } = readApiPageFiles();
   const getOnly = answerOtherMethods({ Allow: 'GET, HEAD, OPTIONS' });
   const headers = { 'Content-Security-Policy': CONTENT_SECURITY_POLICY };
   const router = Router({ strict: true, caseSensitive: true });
-  router.get('/', (request, response, next) => {
-    response.vary('Accept');
-    // Programs, which take anything, find nothing here.
-    if (request.accepts('json', 'html') !== 'html') return next();
-    response.status(302).location(`${request.baseUrl}/docs`).end();
-  });
   router
     .route('/docs')
     .get(createFixedContent({ ...page, headers }))

@@ -22,7 +22,6 @@ const ofNoOperation = {
   'Access-Control-Allow-Methods': header('The methods that a page may use.', 'GET, HEAD, POST, PUT, PATCH, DELETE'),
   'Access-Control-Max-Age': header('For how long a browser need not ask again, in seconds.', '600'),
   Allow: header('The methods that the path has (RFC 9110 §10.2.1).', 'GET, HEAD, POST, OPTIONS'),
-  Location: required('Where the page is (RFC 9110 §10.2.2).', '/docs'),
 } satisfies Record<string, Header>;
 
 /** Every other header of an answer, but those with which HTTP carries the body (Content-Type, Content-Length, Connection …). */
@@ -39,6 +38,7 @@ export const headers = {
     "default-src 'none'",
   ),
   ETag: required('The version of what is answered; see If-None-Match (RFC 9110 §8.8.3).', '"x3Kq0bZ9v2o"'),
+  Location: required('Where the page is (RFC 9110 §10.2.2).', '/docs'),
   Link: header('Where the next page is (RFC 8288).', '</plants?limit=97&cursor=MTc>; rel="next"'),
   RateLimit: header(
     'The requests that are left, and for how many seconds (draft-ietf-httpapi-ratelimit-headers-10 §4).',

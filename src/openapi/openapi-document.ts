@@ -1,5 +1,6 @@
 import { apiPageOperations } from '../api-page/api-page-operations.ts';
 import { errorPageOperations } from '../api-page/error-page-operations.ts';
+import { indexOperations } from '../api-page/index-operations.ts';
 import { errorSchema, problemSchema } from '../http/error-schema.ts';
 import { healthOperations } from '../http/health-operations.ts';
 import { plantOperations, plantSchemas } from '../plants/plant-operations.ts';
@@ -46,7 +47,10 @@ const answersToNoOperation = {
     description: 'What the path has, for OPTIONS; or what a page may send, for its browser.',
     headers: headersOf(204, 'Accept-Patch', 'Allow', ...OF_PREFLIGHT),
   },
-  302: { description: 'The page, for a browser at `/`.', headers: headersOf(302, 'Location') },
+  308: {
+    description: 'The page, for a path with a slash too many or too few: `/docs/`.',
+    headers: headersOf(308, 'Location'),
+  },
   ...errorResponses('pathUnknown', 'methodNotAllowed'),
 };
 
@@ -61,6 +65,7 @@ export const createOpenApiDocument = ({ basePath }: { basePath: string }) => ({
   tags: TAGS,
   paths: {
     ...plantOperations,
+    ...indexOperations(basePath),
     ...openApiOperations,
     ...errorPageOperations,
     ...apiPageOperations,

@@ -79,8 +79,10 @@ const codeOf = (value: unknown) => {
 const findResponses = (document: OpenApiDocument, { method = '', path = '' }: Answer) => {
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
   const item = Object.entries<PathItem>(document.paths).find(([template, { servers = document.servers }]) => {
-    const base = servers[0]?.url.replace(/\/$/, '');
-    return new RegExp(`^${base}${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0] ?? '');
+    const pattern = template.replace(/\{\w+\}/g, '[^/]+');
+    return servers.some(({ url }) =>
+      new RegExp(`^${url.replace(/\/$/, '')}${pattern}$`).test(path.split('?')[0] ?? ''),
+    );
   });
   const operation = item?.[1][verb as 'get'];
   return item && operation
