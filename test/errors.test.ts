@@ -82,6 +82,11 @@ describe('code 1002: a body of more values, or deeper ones, than a plant needs',
   });
 });
 
+test('a body that was compressed as x-gzip is read', async () => {
+  const response = await postBytes(gzipSync(plant(1003)), { ...json, 'Content-Encoding': 'x-gzip' });
+  expect(response.status).toBe(200);
+});
+
 describe('code 1001: the content type or encoding is not supported', () => {
   test.each([
     'text/plain',

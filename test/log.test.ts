@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { startTestService, type TestService } from './support/test-service.ts';
 
 let service: TestService;
@@ -90,4 +90,20 @@ test('neither a token nor a body gets into the log', async () => {
   ]) {
     expect(log).not.toContain(secret);
   }
+});
+
+test('durations do not follow a clock that is set', async () => {
+  const before = Date.now();
+  const clock = jest.spyOn(Date, 'now');
+  try {
+    // Each time that anyone asks, an hour earlier.
+    let hours = 0;
+    clock.mockImplementation(() => before - 3_600_000 * hours++);
+    await service.agent.get('/livez').set('X-Request-Id', 'clock');
+  } finally {
+    clock.mockRestore();
+  }
+  expect(lineOf('clock')).toMatchObject({ path: '/livez', status: 200 });
+  expect(lineOf('clock')?.duration).toBeGreaterThanOrEqual(0);
+  expect(lineOf('clock')?.duration).toBeLessThan(60_000);
 });

@@ -371,3 +371,11 @@ describe('GET /plants', () => {
     );
   });
 });
+
+test('parameters are checked, however many others stand before them', async () => {
+  const many = 'a&'.repeat(1000);
+  for (const wrong of ['limit=junk', 'cursor=%00']) {
+    const response = await service.request('get', `/plants?${many}${wrong}`);
+    expect([response.status, response.body.error]).toEqual([400, 1005]);
+  }
+});

@@ -37,7 +37,7 @@ const descriptions = {
     status: 400,
     title: 'Body too large',
     when: 'the body is too large',
-    advice: 'Send less. The message says how large a body may be after decompression.',
+    advice: 'Send less. The message says how large a body may be after decompression, or how many values it may have.',
     example: { message: 'The body should be at most 1048576 bytes.' },
   },
   fieldWrong: {

@@ -12,7 +12,7 @@ export const createErrorHandler =
   (thrown, request, response, next) => {
     const error = toApiError(thrown);
     response.locals.errorCode = error.code;
-    if (error.status >= 500) response.locals.fault = (error.cause as Error) ?? error;
+    if (error.status >= 500) response.err = (error.cause as Error) ?? error;
     if (response.headersSent) return next(thrown);
     if (isLeftUnread(request)) closeAfter(response);
     response.status(error.status).set(error.headers).vary('Accept');

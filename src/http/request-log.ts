@@ -11,8 +11,6 @@ declare module 'express-serve-static-core' {
     tokenName?: string;
     /** The Error's code, where the answer is one; for the log. */
     errorCode?: number;
-    /** What the store failed of; for the log. */
-    fault?: Error;
     /** When the request began, in ms on the monotonic clock; for the log. */
     startedAt?: number;
   }
@@ -54,7 +52,7 @@ const nameRequest = ({ headers }: IncomingMessage, response: ServerResponse): st
 const isOverload = ({ locals }: Response) => locals.errorCode === errorCodes.overloaded.code;
 
 const levelOf = (response: Response) => {
-  if (response.locals.fault === undefined) return 'info';
+  if (response.err === undefined) return 'info';
   return isOverload(response) ? 'warn' : 'error';
 };
 
@@ -72,5 +70,5 @@ const fieldsOf = (request: IncomingMessage, { headersSent, statusCode, locals }:
 /** An overload is refused at once and is no fault: a stack for each would add to the load. */
 const faultFieldsOf = (request: IncomingMessage, response: Response) => {
   const fields = fieldsOf(request, response);
-  return isOverload(response) ? fields : { ...fields, err: response.locals.fault };
+  return isOverload(response) ? fields : { ...fields, err: response.err };
 };

@@ -60,6 +60,10 @@ describe('400, a closed connection and nothing stored, neither from the request 
     ['a header line that ends with LF alone', () => post(1, 'X-A: 1\nX-B: 2\r\n')],
     ['a header line that ends with CR alone', () => post(1, 'X-A: 1\rX-B: 2\r\n')],
     ['a second Host', () => post(1, 'Host: y\r\n')],
+    ['a Host that is more than a host', () => post(1).replace('Host: x', 'Host: a b/c?d@e')],
+    ['a Host with a port that is none', () => post(1).replace('Host: x', 'Host: x:y')],
+    ['a second Authorization', () => post(1, 'Authorization: Bearer x\r\n')],
+    ['a second Content-Type', () => post(1, 'content-type: application/json\r\n')],
     ['no Host', () => post(1).replace('Host: x\r\n', '')],
     ['a chunk size beyond 64 bits', () => chunked(`1${'0'.repeat(16)}${size}\r\n${plant}\r\n0\r\n\r\n`)],
     ['a negative chunk size', () => chunked(`-${size}\r\n${plant}\r\n0\r\n\r\n`)],
@@ -76,7 +80,10 @@ describe('400, a closed connection and nothing stored, neither from the request 
     ['HTTP/2 with prior knowledge', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['a target with a NUL', () => post(1).replace('/plants', '/plants\0')],
     ['a target that is no path', () => post(1).replace('/plants', 'plants')],
-    ['an absolute target without a path', () => post(1).replace('/plants', 'http://')],
+    ['an absolute target without a host', () => post(1).replace('/plants', 'http://')],
+    ['an absolute target with user information alone', () => post(1).replace('/plants', 'http://@/plants')],
+    ['an absolute target with a port beyond 65535', () => post(1).replace('/plants', 'http://x:65536/plants')],
+    ['an absolute target with an address that is none', () => post(1).replace('/plants', 'http://256.1.1.1/plants')],
   ])('%s', async (_title, request) => {
     const answers = await send(request() + post(2));
     expect(answers.map(({ status }) => status)).toEqual([400]);
@@ -84,6 +91,31 @@ describe('400, a closed connection and nothing stored, neither from the request 
     expect(JSON.parse(answers[0]?.body ?? '')).toEqual({ error: 1006, message: expect.any(String) });
     expect(await storedIds()).toEqual([]);
   });
+});
+
+test.each(['http://x/plants', 'HTTPS://[::1]:80/plants', 'http://x/plants?a=http://y'])(
+  'the target %s is taken',
+  async (target) => {
+    const answers = await send(post(1, 'Connection: close\r\n').replace('/plants', target));
+    expect(answers.map(({ status }) => status)).toEqual([200]);
+  },
+);
+
+test.each(['x', 'x:80', '[::1]:3000', 'xn--bcher-kva.example', ''])('the Host %j is taken', async (host) => {
+  const answers = await send(post(1, 'Connection: close\r\n').replace('Host: x', `Host: ${host}`));
+  expect(answers.map(({ status }) => status)).toEqual([200]);
+});
+
+test('a method that Node.js does not know is answered with code 1202', async () => {
+  for (const request of ['FOO /plants HTTP/1.1\r\nHost: x\r\n\r\n', 'BREW /x HTTP/1.0\r\n\r\n']) {
+    const [answer] = await send(request);
+    expect(answer?.status).toBe(405);
+    expect(answer?.head).toMatch(/^allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS$/im);
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({
+      error: 1202,
+      message: expect.stringMatching(/^(FOO|BREW) /),
+    });
+  }
 });
 
 describe('a request behind an answer that closes the connection is not processed, those before it are answered', () => {
@@ -107,7 +139,8 @@ describe('a request behind an answer that closes the connection is not processed
   });
 
   test('a body that was not read, as its token is wrong', async () => {
-    const unread = post(2, 'Transfer-Encoding: chunked\r\n', chunks).replace(service.token, 'x');
+    const large = `4e20\r\n${' '.repeat(20_000)}\r\n0\r\n\r\n`;
+    const unread = post(2, 'Transfer-Encoding: chunked\r\n', large).replace(service.token, 'x');
     expect(await statuses(unread + post(3))).toEqual([401]);
     expect(await storedIds()).toEqual([]);
   });

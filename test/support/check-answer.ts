@@ -76,13 +76,13 @@ const codeOf = (value: unknown) => {
   return error ?? code;
 };
 
-const findResponses = (document: OpenApiDocument, { method = '', path = '' }: Answer) => {
+const findResponses = (document: OpenApiDocument, { method = '', path: target = '' }: Answer) => {
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+  // A target may be a whole URL.
+  const path = target.replace(/^https?:\/\/[^/?]*/i, '').split('?')[0] ?? '';
   const item = Object.entries<PathItem>(document.paths).find(([template, { servers = document.servers }]) => {
     const pattern = template.replace(/\{\w+\}/g, '[^/]+');
-    return servers.some(({ url }) =>
-      new RegExp(`^${url.replace(/\/$/, '')}${pattern}$`).test(path.split('?')[0] ?? ''),
-    );
+    return servers.some(({ url }) => new RegExp(`^${url.replace(/\/$/, '')}${pattern}$`).test(path));
   });
   const operation = item?.[1][verb as 'get'];
   return item && operation
