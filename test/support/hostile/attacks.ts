@@ -17,11 +17,14 @@ const sendAndNeverRead =
       if (socket) await closed(socket, PATIENCE);
     });
 
-const gzippedPost = (token: string, text: string) =>
-  requestBytes(token, '/plants', { method: 'POST', headers: ['Content-Encoding: gzip'], body: gzipSync(text) });
+const post = (token: string, body: string | Uint8Array, ...headers: string[]) =>
+  requestBytes(token, '/plants', { method: 'POST', headers, body });
 
-const wideBody = `{"a":[${'{},'.repeat(349_000)}{}]}`;
-const deepBody = '['.repeat(520_000);
+const largeText = `{"id":1,"name":"${'x'.repeat(MIB - 1000)}`;
+const wideBody = gzipSync(`{"a":[${'{},'.repeat(349_000)}{}]}`);
+const deepBody = gzipSync('['.repeat(520_000));
+const compressedText = gzipSync(`${largeText}"}`);
+const tinyPieces = '1\r\nx\r\n'.repeat(200_000);
 
 /** All that is known to have brought a store down, or to have kept others out, by name. */
 export const attacks: Record<string, Attack> = {
@@ -38,35 +41,21 @@ export const attacks: Record<string, Attack> = {
   'compressed bodies of many values on connections that stay': ({ port, token }, signal) =>
     repeatedly(300, signal, async () => {
       const socket = await open({ port, signal, reads: true });
-      socket?.write(gzippedPost(token, wideBody));
+      socket?.write(post(token, wideBody, 'Content-Encoding: gzip'));
       if (socket) await closed(socket, PATIENCE);
     }),
   'deeply nested bodies': ({ port, token }, signal) =>
     repeatedly(20, signal, async () => {
       const socket = await open({ port, signal, reads: true });
-      socket?.write(gzippedPost(token, deepBody));
+      socket?.write(post(token, deepBody, 'Content-Encoding: gzip'));
       if (socket) await closed(socket, 1000);
     }),
-  'stalled uploads': sendAndNeverRead(2000, (token) =>
-    requestBytes(token, '/plants', {
-      method: 'POST',
-      headers: [`Content-Length: ${MIB}`],
-      body: `{"id":1,"name":"${'x'.repeat(MIB - 1000)}`,
-    }),
-  ),
+  'stalled uploads': sendAndNeverRead(2000, (token) => post(token, largeText, `Content-Length: ${MIB}`)),
   'stalled compressed uploads': sendAndNeverRead(3000, (token) =>
-    requestBytes(token, '/plants', {
-      method: 'POST',
-      headers: ['Content-Encoding: gzip', 'Content-Length: 4096'],
-      body: gzipSync(`{"id":1,"name":"${'x'.repeat(MIB - 1000)}"}`),
-    }),
+    post(token, compressedText, 'Content-Encoding: gzip', 'Content-Length: 4096'),
   ),
   'uploads in pieces of one byte': sendAndNeverRead(100, (token) =>
-    requestBytes(token, '/plants', {
-      method: 'POST',
-      headers: ['Transfer-Encoding: chunked'],
-      body: '1\r\nx\r\n'.repeat(200_000),
-    }),
+    post(token, tinyPieces, 'Transfer-Encoding: chunked'),
   ),
   'searches that no index serves': ({ port, token }, signal) =>
     repeatedly(6, signal, async () => {

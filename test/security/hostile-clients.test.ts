@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import { freePort } from '../support/free-port.ts';
+import { poll } from '../support/poll.ts';
+import { cleanEnvironment, projectFolder, runCommand } from '../support/store-process.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+/** For how long all attacks go on at once, in seconds; not at all if it is not set. `npm run test:security` sets 300. */
+const SECONDS = Number(process.env.HOSTILE_SECONDS ?? 0);
+const MAX_MEMORY_MIB = 600;
+/** In ms. */
+const MAX_P99 = 1000;
+const PAUSE = 20;
+
+let database: TestDatabase;
+const children: ReturnType<typeof spawn>[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await database.drop();
+});
+
+const run = (script: string, words: string[], environment: Record<string, string> = {}) => {
+  const options = { cwd: projectFolder, env: cleanEnvironment(environment), stdio: 'ignore' } as const;
+  const flags = ['--max-old-space-size=1024', '--max-semi-space-size=16'];
+  const child = spawn(process.execPath, [...flags, script, ...words], options);
+  children.push(child);
+  return child;
+};
+
+const memoryOf = (pid: number) =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+
+type Call = { method: string; path: string; body?: object };
+
+/** Sends a request on a connection that is kept. @returns its status and how long it took, in ms */
+const createClient = (port: number, token: string) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return ({ method, path, body }: Call) =>
+    new Promise<{ status: number; duration: number }>((resolve, reject) => {
+      const startedAt = performance.now();
+      const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
+      const call = request({ port, agent, method, path, headers }, (response) => {
+        response.resume();
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, duration: performance.now() - startedAt }),
+        );
+        response.on('error', reject);
+      });
+      call.on('error', reject);
+      call.end(body && JSON.stringify(body));
+    });
+};
+
+/** What a client of the store does all day. */
+const lifeOf = (id: number): Call[] => [
+  { method: 'POST', path: '/plants', body: { id, name: 'Fir', tag: 'Abies' } },
+  { method: 'GET', path: `/plants/${id}` },
+  { method: 'GET', path: '/plants?limit=10' },
+  { method: 'PUT', path: `/plants/${id}`, body: { name: 'Yew' } },
+  { method: 'PATCH', path: `/plants/${id}`, body: { tag: 'Taxus' } },
+  { method: 'DELETE', path: `/plants/${id}` },
+];
+
+const startStore = async () => {
+  const port = await freePort();
+  const store = run('src/main.ts', ['serve'], { DATABASE_URL: database.url, PORT: String(port), LOG_FORMAT: 'json' });
+  await poll(async () => (await fetch(`http://127.0.0.1:${port}/livez`).catch(() => undefined))?.status === 200);
+  return { store, port };
+};
+
+(SECONDS > 0 ? test : test.skip)(
+  'all attacks at once leave a store up, within its memory, and a client served',
+  async () => {
+    database = await createTestDatabase();
+    const { stdout } = await runCommand(['token', 'create', '--name', 'test'], { DATABASE_URL: database.url });
+    const token = stdout.trim();
+    await database.query(
+      'INSERT INTO plants (id, name) SELECT n, md5(n::text) || n FROM generate_series(1000, 200000) AS n',
+    );
+    await database.query(
+      "INSERT INTO plants (id, name) SELECT n, repeat('x', 1040000) FROM generate_series(1, 30) AS n",
+    );
+    const { store, port } = await startStore();
+    const target = JSON.stringify({ port, token, largeId: 1 });
+    const attackers = run(join('test', 'support', 'hostile', 'run.ts'), [target]);
+
+    const call = createClient(port, token);
+    const durations: number[] = [];
+    const failures: string[] = [];
+    let memory = 0;
+    const end = performance.now() + SECONDS * 1000;
+    for (let id = 1_000_000; performance.now() < end && store.exitCode === null; id++) {
+      for (const next of lifeOf(id)) {
+        const { status, duration } = await call(next);
+        durations.push(duration);
+        if (status >= 300) failures.push(`${next.method} ${next.path}: ${status}`);
+        memory = Math.max(memory, memoryOf(store.pid ?? 0));
+        await setTimeout(PAUSE);
+      }
+    }
+    expect(attackers.exitCode).toBeNull();
+    expect(store.exitCode).toBeNull();
+    durations.sort((a, b) => a - b);
+    const p99 = durations[Math.floor(durations.length * 0.99)] ?? 0;
+    process.stderr.write(
+      `\n${durations.length} requests beside all attacks in ${SECONDS} s: p99 ${Math.round(p99)} ms, ` +
+        `longest ${Math.round(durations.at(-1) ?? 0)} ms, ${failures.length} failed; memory at most ${Math.round(memory)} MiB\n`,
+    );
+    expect(failures).toEqual([]);
+    expect(memory).toBeLessThan(MAX_MEMORY_MIB);
+    expect(p99).toBeLessThan(MAX_P99);
+    store.kill('SIGTERM');
+    expect(await once(store, 'exit')).toEqual([0, null]);
+  },
+  (SECONDS + 120) * 1000,
+);
