@@ -23,12 +23,11 @@ export const createRequestLog = ({ logger }: { logger: Logger }): RequestHandler
   const log = pinoHttp<IncomingMessage, ServerResponse>({
     logger,
     genReqId: nameRequest,
-    customAttributeKeys: { reqId: 'requestId' },
-    // The lines have fields of their own. pino-http serializes all of the request, for a logger of its own, if not told otherwise.
-    quietReqLogger: true,
-    quietResLogger: true,
+    // Of the request its logger binds the id alone. `quietReqLogger` would do the same with two loggers a request, one the
+    // prototype of the other, which costs a tenth of the throughput (record 0031).
+    customAttributeKeys: { req: 'requestId' },
     wrapSerializers: false,
-    serializers: { req: () => undefined, res: () => undefined },
+    serializers: { requestId: (request) => request.id },
     customLogLevel: (_request, response) => levelOf(response as Response),
     customSuccessMessage: (_request, response) => (response.writableFinished ? 'request completed' : 'request aborted'),
     customErrorMessage: () => 'request failed',
