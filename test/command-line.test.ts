@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashTokenText } from '../src/tokens/token.ts';
+import { killChildren } from './support/children.ts';
 import { projectFolder, runCommand } from './support/store-process.ts';
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts';
 
@@ -8,6 +9,7 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
 });
+afterEach(killChildren);
 afterAll(() => database.drop());
 
 const run = (...words: string[]) => runCommand(words, { DATABASE_URL: database.url });

@@ -1,19 +1,23 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { leaseEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.ts';
+import { killChildren } from './support/children.ts';
 import { projectFolder, runCommand } from './support/store-process.ts';
-import { makeTemporaryFolder } from './support/temporary-folder.ts';
+import { makeTemporaryFolder, removeDataFolder } from './support/temporary-folder.ts';
 
 let folder: string;
 beforeEach(() => {
   folder = makeTemporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  killChildren();
+  removeDataFolder(folder);
+});
 
 const query = async (url: string, sql: string) => {
   const client = new Client({ connectionString: url });

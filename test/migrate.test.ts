@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
+import { killChildren } from './support/children.ts';
 import { runCommand } from './support/store-process.ts';
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts';
 
@@ -8,7 +9,10 @@ let database: TestDatabase;
 beforeEach(async () => {
   database = await createTestDatabase({ migrated: false });
 });
-afterEach(() => database.drop());
+afterEach(async () => {
+  killChildren();
+  await database.drop();
+});
 
 const migrate = () => runCommand(['migrate'], { DATABASE_URL: database.url, NODE_ENV: 'production' });
 const applied = () => database.query('SELECT migration_name, applied_steps_count FROM _prisma_migrations');

@@ -1,18 +1,23 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { leaseEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.ts';
+import { killChildren } from './support/children.ts';
 import { runCommand, startStore } from './support/store-process.ts';
-import { makeTemporaryFolder } from './support/temporary-folder.ts';
+import { makeTemporaryFolder, removeDataFolder } from './support/temporary-folder.ts';
 
 let folder: string;
 beforeEach(() => {
   folder = makeTemporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  killChildren();
+  removeDataFolder(folder);
+});
 
 type Store = Awaited<ReturnType<typeof startStore>>;
 
@@ -21,6 +26,15 @@ const start = () => startStore({ DATA_DIR: folder });
 const stop = async (store: Store, signal: NodeJS.Signals = 'SIGTERM') => {
   process.kill(store.pid, signal);
   return store.exited;
+};
+
+/** Whether a process of this id is there. */
+const isThere = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 };
 
 const post = async (store: Store, id: number | string) => {
@@ -64,7 +78,7 @@ const putUnderLoad = (store: Store) => {
     otherAnswers,
     /** Waits until so many were answered with 200, and more. */
     answers: async (count: number) => {
-      while (answered.length <= count) await new Promise((resolve) => setTimeout(resolve, 10));
+      while (answered.length <= count) await setTimeout(10);
     },
     end: async () => {
       stopping = true;
@@ -179,7 +193,7 @@ test('npm start and the image start Node.js with the same options', () => {
 test('Ctrl-C, which reaches npm and the store both, still answers the requests under way', async () => {
   const store = await start();
   const load = putUnderLoad(store);
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await load.answers(100);
   process.kill(store.pid, 'SIGINT');
   process.kill(store.pid, 'SIGINT');
   expect(await store.exited).toEqual({ code: 0, signal: null });
@@ -210,4 +224,11 @@ test('kill -9 loses no plant that was answered, and the next start takes the dat
   await stop(second);
   const stored = await storedIds();
   expect(load.answered.filter((id) => !stored.has(id))).toEqual([]);
+});
+
+test('a store that a failed test leaves running is killed behind npm too', async () => {
+  const store = await start();
+  killChildren();
+  expect(await store.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  while (isThere(store.pid)) await setTimeout(20);
 });

@@ -1,9 +1,9 @@
-import { rmSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { killChildren } from './support/children.ts';
 import { scrape } from './support/scrape.ts';
 import { runCommand, startStore } from './support/store-process.ts';
-import { makeTemporaryFolder } from './support/temporary-folder.ts';
+import { makeTemporaryFolder, removeDataFolder } from './support/temporary-folder.ts';
 
 let folder: string;
 let nextId: number;
@@ -13,10 +13,9 @@ beforeEach(async () => {
   folder = makeTemporaryFolder();
   store = await startStore({ DATA_DIR: folder, WORKERS: '2', METRICS_PORT: '0' });
 });
-afterEach(async () => {
-  if (store.process.exitCode === null) process.kill(store.pid, 'SIGTERM');
-  await store.exited;
-  rmSync(folder, { recursive: true });
+afterEach(() => {
+  killChildren();
+  removeDataFolder(folder);
 });
 
 /** Posts a plant on a connection of its own, so that the workers take turns. */

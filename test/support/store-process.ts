@@ -1,10 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { execPath } from 'node:process';
-import { promisify } from 'node:util';
+import { text } from 'node:stream/consumers';
 import { variableNames } from '../../src/config.ts';
+import { spawnChild } from './children.ts';
 
 export const projectFolder = resolve(import.meta.dirname, '..', '..');
 
@@ -16,25 +16,38 @@ export const NOTHING_SET: Environment = Object.fromEntries(variableNames.map((na
 /** The environment of the one who tests, without the store's settings but those given. */
 export const cleanEnvironment = (environment: Environment) => ({ ...process.env, ...NOTHING_SET, ...environment });
 
-/** Runs the command line, as `npx plant-store` does. @returns what it printed and its exit code */
-export const runCommand = async (words: string[], environment: Environment = {}) => {
-  const options = { cwd: projectFolder, env: cleanEnvironment(environment) };
-  try {
-    const output = await promisify(execFile)(process.execPath, ['bin/plant-store.js', ...words], options);
-    return { code: 0, ...output };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, stdout, stderr };
-  }
+/** Starts the command line, as `npx plant-store` does. `stdout`: a file descriptor in place of a pipe. */
+export const spawnCommand = (words: string[], environment: Environment = {}, stdout: number | 'pipe' = 'pipe') =>
+  spawnChild(execPath, ['bin/plant-store.js', ...words], {
+    cwd: projectFolder,
+    env: cleanEnvironment(environment),
+    stdio: ['ignore', stdout, 'pipe'],
+    detached: true,
+  });
+
+/** Runs the command line to its end. @returns what it printed and its exit code, undefined where a signal ended it */
+export const runCommand = async (words: string[], environment?: Environment, stdout?: number) => {
+  const command = spawnCommand(words, environment, stdout);
+  const [[code], ...output] = await Promise.all([
+    once(command, 'exit') as Promise<[number | null]>,
+    ...[command.stdout, command.stderr].map((stream) => (stream ? text(stream) : '')),
+  ]);
+  const [printed = '', said = ''] = output;
+  return { code: code ?? undefined, stdout: printed, stderr: said };
 };
 
 /** Starts the store as a person does, or on the database of `DATABASE_URL` as a machine does; waits until it listens. */
 export const startStore = async (environment: Environment & { DATA_DIR: string }) => {
   const env = cleanEnvironment({ PORT: '0', ...environment });
   const [program, words] = environment.DATABASE_URL ? [execPath, ['bin/plant-store.js', 'serve']] : ['npm', ['start']];
-  const process = spawn(program, words, { cwd: projectFolder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const process = spawnChild(program, words, {
+    cwd: projectFolder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   const output = { text: '' };
-  for (const stream of [process.stdout, process.stderr]) stream.on('data', (chunk) => (output.text += chunk));
+  for (const stream of [process.stdout, process.stderr]) stream?.on('data', (chunk) => (output.text += chunk));
   const exited = once(process, 'exit').then(([code, signal]) => ({ code, signal }));
   const found = (pattern: RegExp) => pattern.exec(output.text)?.[1] ?? '';
   while (!/Plant Store listens on .*\n[\s\S]*(curl |token create ).*\n/.test(output.text)) {

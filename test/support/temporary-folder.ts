@@ -1,10 +1,18 @@
-import { chmodSync, mkdtempSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isPostgres, readPidFile } from '../../src/embedded-postgres/postmaster-pid.ts';
 
 /** A new folder that the account of the embedded PostgreSQL can reach, also where root runs the tests. */
 export const makeTemporaryFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-test-'));
   chmodSync(folder, 0o755);
   return folder;
+};
+
+/** Removes a data folder, and ends the embedded PostgreSQL that a killed process left running on it. */
+export const removeDataFolder = (folder: string): void => {
+  const { pid } = readPidFile(join(folder, 'postgres'));
+  if (pid !== undefined && isPostgres(pid)) process.kill(Number(pid), 'SIGQUIT');
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 };
