@@ -1,8 +1,15 @@
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { hashTokenText } from '../src/tokens/token.ts';
 import { killChildren } from './support/children.ts';
-import { projectFolder, runCommand } from './support/store-process.ts';
+import { projectFolder, runCommand, spawnCommand } from './support/store-process.ts';
+import { makeTemporaryFolder } from './support/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts';
 
 let database: TestDatabase;
@@ -50,7 +57,7 @@ test('token list shows names and states, and nothing to sign in with', async () 
   const { stdout: token } = await run('token', 'create', '--name', 'listed', '--expires', '1s');
   await run('token', 'create', '--name', 'gone');
   await run('token', 'revoke', 'gone');
-  await new Promise((resolve) => setTimeout(resolve, 1000));
+  await setTimeout(1000);
   const { stdout } = await run('token', 'list');
   expect(stdout).toMatch(/^NAME +STATE +CREATED/);
   expect(stdout).toMatch(/^listed +expired /m);
@@ -79,6 +86,161 @@ describe('token revoke', () => {
   });
 });
 
+test('--version prints the version of the package', async () => {
+  const { version } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8'));
+  expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+});
+
+describe('standard output', () => {
+  const withFull = async (...words: string[]) => {
+    const full = openSync('/dev/full', 'w');
+    try {
+      return await runCommand(words, { DATABASE_URL: database.url }, full);
+    } finally {
+      closeSync(full);
+    }
+  };
+  /** Runs a command whose reader goes away after the first bytes. */
+  const head = async (...words: string[]) => {
+    const command = spawnCommand(words, { DATABASE_URL: database.url });
+    const [exit, stderr] = await Promise.all([
+      once(command, 'exit'),
+      text(command.stderr as Readable),
+      once(command.stdout as Readable, 'readable').then(() => command.stdout?.destroy()),
+    ]);
+    return { code: exit[0], stderr };
+  };
+  const insertMany = () =>
+    database.query(`INSERT INTO tokens (name, hash, scopes)
+      SELECT 'many-' || n, sha256(n::text::bytea), ARRAY['plants:read'] FROM generate_series(1, 5000) AS n`);
+  afterEach(() => database.query("DELETE FROM tokens WHERE name LIKE 'many-%'"));
+
+  test.each([['--json'], []])('takes a long list whole, however late it is read: %j', async (...options) => {
+    await insertMany();
+    const command = spawnCommand(['token', 'list', ...options], { DATABASE_URL: database.url });
+    const stdout = command.stdout as Readable;
+    const exit = once(command, 'exit');
+    await once(stdout, 'readable');
+    // The pipe is full by now, and nobody has read from it.
+    await setTimeout(100);
+    const [output, [code]] = await Promise.all([text(stdout), exit]);
+    expect(code).toBe(0);
+    expect(output.length).toBeGreaterThan(300_000);
+    expect(output.match(/many-\d+/g)).toHaveLength(5000);
+    expect(output.endsWith('\n')).toBe(true);
+  });
+
+  test('that is full leaves no token, and says so', async () => {
+    const { code, stderr } = await withFull('token', 'create', '--name', 'unprinted');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The token could not be printed and was deleted: .*ENOSPC.*\n$/);
+    expect(await database.query("SELECT name FROM tokens WHERE name = 'unprinted'")).toEqual([]);
+  });
+
+  test('that is closed leaves no token, and says so', async () => {
+    const command = spawnCommand(['token', 'create', '--name', 'unread'], { DATABASE_URL: database.url });
+    command.stdout?.destroy();
+    const [stderr, [code]] = await Promise.all([text(command.stderr as Readable), once(command, 'exit')]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The token could not be printed and was deleted: .*EPIPE.*\n$/);
+    expect(await database.query("SELECT name FROM tokens WHERE name = 'unread'")).toEqual([]);
+  });
+
+  test.each([
+    [['token', 'list', '--json']],
+    [['token', 'list']],
+    [['openapi']],
+    [['migrate']],
+    [['--version']],
+    [['--help']],
+  ])('that is full is said in a line: %j', async (words) => {
+    const { code, stderr } = await withFull(...words);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The output could not be written: .*ENOSPC.*\n$/);
+  });
+
+  test.each([[['openapi']], [['token', 'list', '--json']]])('may be left unread: %j | head -1', async (words) => {
+    await insertMany();
+    const { code, stderr } = await head(...words);
+    expect([code, stderr]).toEqual([0, '']);
+  });
+});
+
+describe('a database that cannot be used is said in a line', () => {
+  const COMMANDS = [
+    ['migrate', {}],
+    ['token list', {}],
+    ['serve', { NODE_ENV: 'development' }],
+  ] as const;
+
+  test.each(COMMANDS)('it closes connections as it accepts them: %s', async (command, environment) => {
+    const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const DATABASE_URL = `postgresql://x:y@127.0.0.1:${port}/x`;
+    const { code, stderr } = await runCommand(command.split(' '), { DATABASE_URL, ...environment });
+    server.close();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The database cannot be reached: .+\n$/);
+  });
+
+  test.each([...COMMANDS, ['serve', { NODE_ENV: 'production' }], ['studio --browser none', {}]] as const)(
+    'it is not in UTF-8: %s %j',
+    async (command, environment) => {
+      for (const encoding of ['LATIN1', 'SQL_ASCII']) {
+        const name = `${database.name}_${encoding.toLowerCase()}`;
+        await database.administer(
+          `CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc`,
+        );
+        const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
+        const result = await runCommand(command.split(' '), { DATABASE_URL, PORT: '0', ...environment });
+        await database.administer(`DROP DATABASE ${name} WITH (FORCE)`);
+        expect(result).toEqual({
+          code: 1,
+          stdout: '',
+          stderr: expect.stringMatching(new RegExp(`^The encoding of the database is ${encoding}, .+ UTF8.+\n$`)),
+        });
+      }
+    },
+  );
+
+  test('DATA_DIR is a file', async () => {
+    const folder = makeTemporaryFolder();
+    const DATA_DIR = join(folder, 'file');
+    writeFileSync(DATA_DIR, '');
+    const results = [];
+    for (const command of ['serve', 'migrate', 'token list'])
+      results.push(await runCommand(command.split(' '), { DATA_DIR }));
+    results.push(await runCommand(['migrate'], { DATA_DIR: join(DATA_DIR, 'in-it') }));
+    rmSync(folder, { recursive: true });
+    for (const { code, stderr } of results) {
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^.*(EEXIST|ENOTDIR).*\. DATA_DIR .+\n$/);
+    }
+  });
+});
+
+describe('only migrate and serve migrate the database at DATABASE_URL', () => {
+  let empty: TestDatabase;
+  beforeEach(async () => {
+    empty = await createTestDatabase({ migrated: false });
+  });
+  afterEach(() => empty.drop());
+  const tables = () => empty.query("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace");
+
+  test.each([['token list'], ['token create --name x'], ['token revoke x']])(
+    '%s says that it must be',
+    async (command) => {
+      const { code, stderr } = await runCommand(command.split(' '), {
+        DATABASE_URL: empty.url,
+        NODE_ENV: 'development',
+      });
+      expect([code, stderr]).toEqual([1, 'The database is not migrated. Run: plant-store migrate\n']);
+      expect(await tables()).toEqual([]);
+    },
+  );
+});
+
 describe('exit codes', () => {
   test.each([
     [[]],
@@ -86,6 +248,13 @@ describe('exit codes', () => {
     [['token']],
     [['token', 'create']],
     [['token', 'create', '--name', 'a b']],
+    [['token', 'create', '--name', '--scope']],
+    [['token', 'create', '--name=-x']],
+    [['token', 'create', '--name', 'x', '--expires', '--if-none']],
+    [['studio', '--port', '--browser']],
+    [['studio', '--port', '0']],
+    [['studio', '--port', '65536']],
+    [['studio', '--browser', '--port']],
     [['token', 'create', '--name', 'x', '--expires', 'soon']],
     [['token', 'create', '--name', 'x', '--scope', 'all']],
     [['serve', '--port', '1']],

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Config, ConfigError } from '../config.ts';
+import { checkEncoding } from '../database/database-encoding.ts';
 import { migrate } from '../database/migrate.ts';
 import { type DatabaseLease, leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 
@@ -9,10 +10,14 @@ const projectFolder = resolve(import.meta.dirname, '..', '..');
 /** The folder of the embedded default's files; a relative one is the project's, wherever a command is called. */
 export const dataFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => resolve(projectFolder, dataDir);
 
-/** The database of a command: the one at DATABASE_URL, else the embedded one, started where it must be. */
+/**
+ * The database as it is: the one at DATABASE_URL, else the embedded one, started if it does not run.
+ * @throws {DatabaseEncodingError}
+ */
 export const leaseDatabase = async (config: Config): Promise<DatabaseLease> => {
   if (config.databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config));
   assertTlsFilesReadable(config.databaseUrl);
+  await checkEncoding(config.databaseUrl);
   return { url: config.databaseUrl, release: async () => {} };
 };
 
@@ -28,10 +33,19 @@ const assertTlsFilesReadable = (databaseUrl: string) => {
   }
 };
 
-/** The same, migrated; but in production a release is migrated by a step of its own, once, before its stores start. */
-export const leaseMigratedDatabase = async (config: Config): Promise<DatabaseLease> => {
+/** For `serve`, which migrates the database unless in production: there `migrate` does so, once for each release. */
+export const leaseDatabaseToServe = (config: Config): Promise<DatabaseLease> =>
+  config.environment === 'production' ? leaseDatabase(config) : leaseMigratedDatabase(config);
+
+/**
+ * For a command that uses the tables. It migrates the embedded database only, so that a token can be created before the
+ * first start. The database at DATABASE_URL may be that of stores which run another release.
+ */
+export const leaseDatabaseToUse = (config: Config): Promise<DatabaseLease> =>
+  config.databaseUrl === undefined ? leaseMigratedDatabase(config) : leaseDatabase(config);
+
+const leaseMigratedDatabase = async (config: Config): Promise<DatabaseLease> => {
   const lease = await leaseDatabase(config);
-  if (config.environment === 'production') return lease;
   try {
     await migrate(lease.url);
     return lease;

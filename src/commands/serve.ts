@@ -5,7 +5,7 @@ import { createLog, type Log } from '../logger.ts';
 import { createService } from '../service.ts';
 import { announce } from './announce.ts';
 import { baseUrl } from './base-url.ts';
-import { dataFolder, leaseMigratedDatabase } from './lease-database.ts';
+import { dataFolder, leaseDatabaseToServe } from './lease-database.ts';
 import { ensureLocalToken } from './local-token.ts';
 import { waitForStopSignal } from './stop-signal.ts';
 import { lockStore } from './store-lock.ts';
@@ -24,7 +24,7 @@ export const serve = async (config: Config): Promise<void> => {
   if (cluster.isWorker) return serveAsWorker({ config, log, stopSignal });
 
   const lock = config.databaseUrl === undefined ? lockStore(dataFolder(config)) : undefined;
-  const lease = await leaseMigratedDatabase(config);
+  const lease = await leaseDatabaseToServe(config);
   try {
     const server =
       config.workers === 1

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { leaseMigratedDatabase } from './lease-database.ts';
+import { leaseDatabaseToUse } from './lease-database.ts';
 
 /** Prisma Studio cannot be opened; `message` says why. */
 export class StudioError extends Error {
@@ -21,7 +21,7 @@ export const openStudio = async (config: Config, { port, browser }: StudioOption
     throw new StudioError(
       'Prisma Studio is not installed here: it is a development package. In compose: --profile studio',
     );
-  const lease = await leaseMigratedDatabase(config);
+  const lease = await leaseDatabaseToUse(config);
   const options = ['studio', '--port', port, ...(browser ? ['--browser', browser] : [])];
   // Studio finds the database in prisma.config.ts, by the environment: a URL on its command line could be seen by others.
   const env = { ...process.env, DATABASE_URL: lease.url, CHECKPOINT_DISABLE: '1' };

@@ -5,7 +5,8 @@ import { TokenNameTakenError, type TokenRepository } from '../tokens/token-repos
 import { curlLine } from './announce.ts';
 import { baseUrl } from './base-url.ts';
 import { parseDuration } from './duration.ts';
-import { leaseMigratedDatabase } from './lease-database.ts';
+import { leaseDatabaseToUse } from './lease-database.ts';
+import { print } from './print.ts';
 import { withTokens } from './with-tokens.ts';
 
 /** A token command could not do what was asked. */
@@ -49,7 +50,7 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
 };
 
 const withLeasedTokens = async (config: Config, use: (tokens: TokenRepository) => Promise<void>) => {
-  const lease = await leaseMigratedDatabase(config);
+  const lease = await leaseDatabaseToUse(config);
   await withTokens(lease.url, use).finally(lease.release);
 };
 
@@ -59,17 +60,25 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
     process.stderr.write('The store has a token already; none was made.\n');
     return;
   }
+  const text = await tokens.create({ name, scopes, expiresAt }).catch((error) => {
+    throw error instanceof TokenNameTakenError ? new TokenCommandError(error.message) : error;
+  });
+  await printOrDelete(tokens, text);
+  process.stderr.write(`Keep it: it is not shown again. To store a plant:\n${curlLine(baseUrl(config), text)}\n`);
+};
+
+/** Stored before it is printed: whatever ends the process in between, a token that somebody has is one that works. */
+const printOrDelete = async (tokens: TokenRepository, text: string) => {
   try {
-    const text = await tokens.create({ name, scopes, expiresAt });
-    process.stdout.write(`${text}\n`);
-    process.stderr.write(`Keep it: it is not shown again. To store a plant:\n${curlLine(baseUrl(config), text)}\n`);
+    await print(`${text}\n`);
   } catch (error) {
-    if (error instanceof TokenNameTakenError) throw new TokenCommandError(error.message);
-    throw error;
+    await tokens.delete(text);
+    const cause = (error as Error).cause as Error;
+    throw new TokenCommandError(`The token could not be printed and was deleted: ${cause.message}`, { cause });
   }
 };
 
-const printTokens = (tokens: Token[], json = false) => {
+const printTokens = (tokens: Token[], json = false): Promise<void> => {
   const rows = tokens.map((token) => ({
     name: token.name,
     state: tokenState(token),
@@ -78,22 +87,21 @@ const printTokens = (tokens: Token[], json = false) => {
     expiresAt: token.expiresAt,
     revokedAt: token.revokedAt,
   }));
-  if (json) process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
-  else {
-    const day = (date: Date | null) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
-    const width = Math.max(4, ...rows.map(({ name }) => name.length));
-    const line = (...[name, state, created, expires, scopes]: [string, string, string, string, string]) =>
-      `${name.padEnd(width)}  ${state.padEnd(7)}  ${created.padEnd(16)}  ${expires.padEnd(16)}  ${scopes}\n`;
-    process.stdout.write(line('NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'SCOPES'));
-    for (const row of rows) {
-      process.stdout.write(line(row.name, row.state, day(row.createdAt), day(row.expiresAt), row.scopes.join(' ')));
-    }
-  }
+  if (json) return print(`${JSON.stringify(rows, null, 2)}\n`);
+  const day = (date: Date | null) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
+  const width = Math.max(4, ...rows.map(({ name }) => name.length));
+  const line = (...[name, state, created, expires, scopes]: [string, string, string, string, string]) =>
+    `${name.padEnd(width)}  ${state.padEnd(7)}  ${created.padEnd(16)}  ${expires.padEnd(16)}  ${scopes}\n`;
+  const lines = rows.map((row) =>
+    line(row.name, row.state, day(row.createdAt), day(row.expiresAt), row.scopes.join(' ')),
+  );
+  return print([line('NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'SCOPES'), ...lines].join(''));
 };
 
 const parseName = (text: string) => {
-  if (/^[\w.@-]{1,64}$/.test(text)) return text;
-  throw new InvalidArgumentError('It should be 1 to 64 letters, digits or . _ @ -');
+  // Not with a - in front: commander takes the option that follows a missing name for the name.
+  if (/^[\w.@][\w.@-]{0,63}$/.test(text)) return text;
+  throw new InvalidArgumentError('It should be 1 to 64 letters, digits or . _ @ - and not begin with -');
 };
 
 const parseExpiry = (text: string) => {

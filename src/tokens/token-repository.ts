@@ -26,6 +26,10 @@ export const createTokenRepository = ({ database }: { database: Database }) => (
   },
   findByHash: (hash: Uint8Array<ArrayBuffer>): Promise<Token | null> => database.token.findUnique({ where: { hash } }),
   list: (): Promise<Token[]> => database.token.findMany({ orderBy: { createdAt: 'asc' } }),
+  /** Leaves no trace of a token that nobody was given; one that was given is revoked instead. */
+  delete: async (text: string): Promise<void> => {
+    await database.token.deleteMany({ where: { hash: hashTokenText(text) } });
+  },
   /** @returns whether there is a token of this name; one that is revoked already stays as it is */
   revoke: async (name: string): Promise<boolean> => {
     const { count } = await database.token.updateMany({
