@@ -30,6 +30,7 @@ describe('readConfig', () => {
       basePath: '/api/v1',
       port: 0,
     });
+    expect(readConfig({ BASE_PATH: '/.well-known/...' }).basePath).toBe('/.well-known/...');
   });
 
   test('reads limits, proxies and origins', () => {
@@ -63,7 +64,7 @@ describe('readConfig', () => {
   test.each([
     ['PORT', ['-1', '3e3', '3000.0', ' 3000', '0x50', 'http']],
     ['REQUEST_TIMEOUT', ['0', '3601', '10s', '9999999999999']],
-    ['BASE_PATH', ['/a b', '/a?b', 'x', '//']],
+    ['BASE_PATH', ['/a b', '/a?b', 'x', '//', '/.', '/..', '/a/../b', '/a/./b', '/a/..']],
     ['NODE_ENV', ['prod', 'Production']],
     ['METRICS_PORT', ['-1', '65536', 'off']],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', ['localhost:4318', 'grpc://collector', 'collector']],

@@ -16,7 +16,8 @@ const variables = z.object({
   PORT: wholeNumber('a TCP port', 0, 65_535, 3000),
   BASE_PATH: z
     .string()
-    .regex(/^(\/[\w.~-]+)*\/?$/)
+    // Clients resolve segments that are . or .. before they send the path (RFC 3986 §5.2.4).
+    .regex(/^(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/)
     .transform((path) => path.replace(/\/$/, ''))
     .default('')
     .describe('a path such as /api/v1'),
