@@ -104,19 +104,25 @@ export const createService = async ({ config, databaseUrl, logger, droppedLines,
     maxConnections: config.maxConnections,
     onRefused: instruments.countRefusal,
   });
+  const release = () => Promise.all([database.$disconnect(), instruments.stop()]);
   return {
     tokens,
-    /** @returns the port that it listens on */
+    /** Lets go of everything where it fails. @returns the port that it listens on */
     start: async () => {
-      await instruments.start();
-      return server.listen(config.host, config.port);
+      try {
+        await instruments.start();
+        return await server.listen(config.host, config.port);
+      } catch (error) {
+        await release();
+        throw error;
+      }
     },
     /** Answers what is under way, or cuts it off when the time to stop is nearly over, and lets go of everything. */
     stop: async () => {
       stopping = true;
       const timeout = config.shutdownTimeout - Math.min(DATABASE_CLOSE_TIME, config.shutdownTimeout / 5);
       await server.close({ delay: config.shutdownDelay, timeout });
-      await Promise.all([database.$disconnect(), instruments.stop()]);
+      await release();
     },
   };
 };

@@ -44,28 +44,39 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     return port;
   };
 
+  const startAll = async (): Promise<number> => {
+    if (metrics) {
+      const { createWorkersMetrics } = await import('../metrics/workers-metrics.ts');
+      metricsServer = createMetricsServer({ ...metrics, ...createWorkersMetrics(), logger });
+      await metricsServer.start();
+    }
+    const ports = await Promise.all(
+      Array.from({ length: count === 'auto' ? availableParallelism() : count }, startWorker),
+    );
+    return ports[0] as number;
+  };
+
+  /** Each answers what is under way to it, and ends. */
+  const stop = async (): Promise<void> => {
+    stopping = true;
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker && !worker.isDead()) as Worker[];
+    const ended = workers.map((worker) => once(worker, 'exit'));
+    for (const worker of workers) worker.process.kill('SIGTERM');
+    await Promise.all(ended);
+    await metricsServer?.stop();
+  };
+
   return {
-    /** Resolves when all listen. @returns the port that they share */
+    /** Resolves when all listen. Where one does not, stops the others. @returns the port that they share */
     start: async (): Promise<number> => {
-      if (metrics) {
-        const { createWorkersMetrics } = await import('../metrics/workers-metrics.ts');
-        metricsServer = createMetricsServer({ ...metrics, ...createWorkersMetrics(), logger });
-        await metricsServer.start();
+      try {
+        return await startAll();
+      } catch (error) {
+        await stop();
+        throw error;
       }
-      const ports = await Promise.all(
-        Array.from({ length: count === 'auto' ? availableParallelism() : count }, startWorker),
-      );
-      return ports[0] as number;
     },
-    /** Each answers what is under way to it, and ends. */
-    stop: async (): Promise<void> => {
-      stopping = true;
-      const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-      const ended = workers.map((worker) => once(worker, 'exit'));
-      for (const worker of workers) worker.process.kill('SIGTERM');
-      await Promise.all(ended);
-      await metricsServer?.stop();
-    },
+    stop,
   };
 };
 
