@@ -1,14 +1,16 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { leaseEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.ts';
+import { generateTokenText } from '../src/tokens/token.ts';
 import { killChildren } from './support/children.ts';
 import { runCommand, startStore } from './support/store-process.ts';
 import { makeTemporaryFolder, removeDataFolder } from './support/temporary-folder.ts';
+import { createTestDatabase } from './support/test-database.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -47,13 +49,16 @@ const post = async (store: Store, id: number | string) => {
   return response.status;
 };
 
+const query = async (url: string, sql: string) => {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  return client.query(sql).finally(() => client.end());
+};
+
 /** The ids that the database in the folder holds. */
 const storedIds = async () => {
   const { url, release } = await leaseEmbeddedPostgres(folder);
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query<{ id: string }>('SELECT id FROM plants');
-  await client.end();
+  const { rows } = await query(url, 'SELECT id FROM plants');
   await release();
   return new Set(rows.map(({ id }) => id));
 };
@@ -165,7 +170,7 @@ describe('npm start', () => {
   });
 });
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('%s under load', (signal) => {
+describe.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s under load', (signal) => {
   test('answers the requests under way, loses none, and exits with 0', async () => {
     const store = await start();
     const load = putUnderLoad(store);
@@ -181,6 +186,69 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s under load', (signal) => {
     // Buffered lines are written before the end: one for each answer.
     expect(store.output.text.match(/"path":"\/plants","status":200/g)?.length).toBe(load.answered.length);
   });
+});
+
+test('a slow stop of PostgreSQL does not count against SHUTDOWN_TIMEOUT', async () => {
+  const store = await startStore({ DATA_DIR: folder, SHUTDOWN_TIMEOUT: '1' });
+  const { url, release } = await leaseEmbeddedPostgres(folder);
+  const { rows } = await query(url, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+  await release();
+  const { pid: checkpointer } = rows[0];
+  process.kill(checkpointer, 'SIGSTOP');
+  const exit = stop(store);
+  try {
+    while (!store.output.text.includes('"stopped"')) await setTimeout(10);
+    // Longer than the timeout, so that a timer that still runs ends the process.
+    await Promise.race([exit, setTimeout(1500)]);
+    expect(isThere(store.pid)).toBe(true);
+  } finally {
+    process.kill(checkpointer, 'SIGCONT');
+  }
+  expect(await exit).toEqual({ code: 0, signal: null });
+  expect(() => statSync(join(folder, 'postgres', 'postmaster.pid'))).toThrow('ENOENT');
+});
+
+test('a crash exits with 1, and its reason is in the log', async () => {
+  const database = await createTestDatabase();
+  const crash = "process.on('SIGUSR2', () => { throw new Error('a crash on purpose') })";
+  const store = await startStore({
+    DATA_DIR: folder,
+    DATABASE_URL: database.url,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}`,
+  });
+  expect(await stop(store, 'SIGUSR2')).toEqual({ code: 1, signal: null });
+  await database.drop();
+  expect(store.output.text).toMatch(/"level":"fatal".*a crash on purpose/);
+});
+
+describe('a token file that cannot be written', () => {
+  const start = (DATABASE_URL: string) =>
+    runCommand(['serve'], { PORT: '0', DATABASE_URL, DATA_DIR: join(folder, 'data', 'folder') });
+
+  test('leaves no token at any start, and ends the start with a line', async () => {
+    const database = await createTestDatabase();
+    // Not by permissions, which do not keep root out.
+    writeFileSync(join(folder, 'data'), '');
+    for (let starts = 0; starts < 2; starts++) {
+      const { code, stderr } = await start(database.url);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^The access token of this machine cannot be kept: ENOTDIR.+ Set DATA_DIR .+\n$/);
+    }
+    expect(await database.query('SELECT name FROM tokens')).toEqual([]);
+    await database.drop();
+  });
+});
+
+test('a token file whose token was never stored is replaced', async () => {
+  const database = await createTestDatabase();
+  const unknown = generateTokenText();
+  writeFileSync(join(folder, 'access-token'), `${unknown}\n`);
+  const store = await startStore({ DATA_DIR: folder, DATABASE_URL: database.url });
+  expect(store.token).not.toBe(unknown);
+  expect(readFileSync(join(folder, 'access-token'), 'utf8')).toBe(`${store.token}\n`);
+  expect(await post(store, 1)).toBe(200);
+  await stop(store);
+  await database.drop();
 });
 
 test('npm start and the image start Node.js with the same options', () => {

@@ -8,6 +8,7 @@ import { ListenError } from '../http/http-server.ts';
 import { createOpenApiDocument } from '../openapi/openapi-document.ts';
 import { version } from '../version.ts';
 import { leaseDatabase } from './lease-database.ts';
+import { LocalTokenError } from './local-token.ts';
 import { OutputError, print } from './print.ts';
 import { serve } from './serve.ts';
 import { StoreRunsError } from './store-lock.ts';
@@ -97,6 +98,7 @@ const OPERATIONAL_ERRORS = [
   DatabaseEncodingError,
   EmbeddedPostgresError,
   ListenError,
+  LocalTokenError,
   MigrationError,
   OutputError,
   StoreRunsError,

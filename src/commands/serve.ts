@@ -30,14 +30,20 @@ export const serve = async (config: Config): Promise<void> => {
       config.workers === 1
         ? await createService({ config, databaseUrl: lease.url, ...log })
         : createWorkers({ count: config.workers, databaseUrl: lease.url, logger, metrics: config.metrics });
+    const production = config.environment === 'production';
+    const token = production ? undefined : await ensureLocalToken(lease.url, dataFolder(config));
     const port = await server.start();
     const url = baseUrl({ ...config, port });
     logger.info({ host: config.host, port, basePath: config.basePath }, 'listening');
     lock?.note(url);
-    if (config.environment !== 'production') announce(url, await ensureLocalToken(lease.url, dataFolder(config)));
-    logger.info({ signal: await stopSignal }, 'stopping');
+    if (!production) announce(url, token);
+    const { signal, stopped } = await stopSignal;
+    logger.info({ signal }, 'stopping');
     await server.stop();
     logger.info('stopped');
+    await log.flush();
+    // Requests are answered. The embedded PostgreSQL writes a checkpoint before it stops, which is not to be cut off.
+    stopped();
   } finally {
     await log.flush();
     await lease.release().finally(lock?.unlock);

@@ -13,11 +13,17 @@ type StopSignalOptions = {
   timeout: number;
 };
 
+type StopRequest = {
+  signal: NodeJS.Signals;
+  /** Ends the time to stop: what the process does from then on may take as long as it must. */
+  stopped: () => void;
+};
+
 /**
  * Resolves with the first signal that asks the process to stop; one that comes later ends it at once, and so does
  * the end of the time to stop. A fault that nothing caught is logged and ends the process too.
  */
-export const waitForStopSignal = ({ log, timeout }: StopSignalOptions): Promise<NodeJS.Signals> => {
+export const waitForStopSignal = ({ log, timeout }: StopSignalOptions): Promise<StopRequest> => {
   const exitNow = async () => {
     await log.flush();
     process.exit(1);
@@ -31,10 +37,10 @@ export const waitForStopSignal = ({ log, timeout }: StopSignalOptions): Promise<
     const onSignal = (signal: NodeJS.Signals) => {
       if (firstAt === undefined) {
         firstAt = performance.now();
-        setTimeout(exitNow, timeout).unref();
+        const timer = setTimeout(exitNow, timeout).unref();
+        resolve({ signal, stopped: () => clearTimeout(timer) });
       }
       if (performance.now() - firstAt > SAME_SIGNAL_TIME) exitNow();
-      resolve(signal);
     };
     for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
   });

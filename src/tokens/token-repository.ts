@@ -7,15 +7,20 @@ export class TokenNameTakenError extends Error {
   override name = 'TokenNameTakenError';
 }
 
-type NewToken = { name: string; scopes: readonly Scope[]; expiresAt: Date | null };
+type NewToken = {
+  name: string;
+  scopes: readonly Scope[];
+  expiresAt: Date | null;
+  /** From `generateTokenText`, which is the default. */
+  text?: string;
+};
 
 export const createTokenRepository = ({ database }: { database: Database }) => ({
   /**
    * @returns the token's text, which is kept nowhere
    * @throws {TokenNameTakenError}
    */
-  create: async ({ name, scopes, expiresAt }: NewToken): Promise<string> => {
-    const text = generateTokenText();
+  create: async ({ name, scopes, expiresAt, text = generateTokenText() }: NewToken): Promise<string> => {
     try {
       await database.token.create({ data: { name, hash: hashTokenText(text), scopes: [...scopes], expiresAt } });
     } catch (error) {
