@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { leaseEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.ts';
-import { killChildren } from './support/children.ts';
+import { killChildren, spawnChild } from './support/children.ts';
 import { projectFolder, runCommand } from './support/store-process.ts';
 import { makeTemporaryFolder, removeDataFolder } from './support/temporary-folder.ts';
 
@@ -31,6 +34,19 @@ const query = async (url: string, sql: string) => {
 };
 
 const postmasterPid = () => Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
+
+/** Runs a script beside a program `postgres`, which sleeps. @returns the id that it prints, once that is in such a state */
+const startNamedPostgres = async (script: string, state: RegExp) => {
+  const other = join(folder, 'other');
+  mkdirSync(other);
+  copyFileSync('/bin/sleep', join(other, 'postgres'));
+  const shell = spawnChild('sh', ['-c', script], { cwd: other, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const [chunk] = await once(shell.stdout as Readable, 'data');
+  const pid = Number(chunk);
+  const stat = () => readFileSync(`/proc/${pid}/stat`, 'utf8');
+  while (!new RegExp(`\\(postgres\\) ${state.source}`).test(stat())) await setTimeout(10);
+  return pid;
+};
 
 describe('leaseEmbeddedPostgres', () => {
   test('runs PostgreSQL 18, durable and on the loopback address alone', async () => {
@@ -76,9 +92,15 @@ describe('leaseEmbeddedPostgres', () => {
     await again.release();
   });
 
-  test('starts although postmaster.pid names another process by now', async () => {
+  test.each([
+    ['another program', async () => process.pid],
+    ["somebody else's PostgreSQL", () => startNamedPostgres('./postgres 1000 & echo $!; wait', /[RS]/)],
+    // In the data directory, which does not tell it from the server. Its parent, sleep, never waits for it.
+    ['a zombie', () => startNamedPostgres('cd ../postgres; ../other/postgres 0 & echo $!; exec sleep 1000', /Z/)],
+  ])('starts although postmaster.pid names %s by now', async (_title, startProcess) => {
     await (await leaseEmbeddedPostgres(folder)).release();
-    writeFileSync(join(folder, 'postgres', 'postmaster.pid'), `${process.pid}\n${folder}\n0\n1\n\n\n\nready\n`);
+    const pid = await startProcess();
+    writeFileSync(join(folder, 'postgres', 'postmaster.pid'), `${pid}\n${folder}\n0\n1\n\n\n\nready\n`);
     const { url, release } = await leaseEmbeddedPostgres(folder);
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     await release();

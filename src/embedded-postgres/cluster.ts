@@ -18,7 +18,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import type { Binaries } from './binaries.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
-import { isPostgres, readPidFile, removeStalePidFile } from './postmaster-pid.ts';
+import { isServerOf, readPidFile, removeStalePidFile } from './postmaster-pid.ts';
 import type { ServerAccount } from './server-account.ts';
 
 const USER = 'plant_store';
@@ -93,7 +93,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
     /** Starts the server, on a new data directory the first time; resolves when it takes connections. */
     start: async () => {
       await initialise();
-      removeStalePidFile(directory);
+      removeStalePidFile(directory, account);
       rmSync(startLog, { force: true });
       const port = await freePort();
       const options = `-p ${port}${sharedBuffersOption()}`;
@@ -102,14 +102,14 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
     /** Stops the server, if it still runs: connections are cut, what is committed stays. */
     stop: async () => {
       const { pid } = readPidFile(directory);
-      if (pid !== undefined && isPostgres(pid))
+      if (pid !== undefined && isServerOf(directory, pid, account))
         await run('pg_ctl', 'stop', '--wait', '--mode=fast', '--pgdata=postgres');
     },
     /** The URL of the running server, or undefined where none runs. Waits for one that is just starting. */
     runningUrl: async () => {
       for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {
         const { pid, port } = readPidFile(directory);
-        if (pid === undefined || !isPostgres(pid)) return undefined;
+        if (pid === undefined || !isServerOf(directory, pid, account)) return undefined;
         const url = `postgresql://${USER}:${readFileSync(passwordFile, 'utf8')}@127.0.0.1:${port}/postgres`;
         if (port !== undefined && (await answers(url))) return url;
         await setTimeout(POLL_INTERVAL);

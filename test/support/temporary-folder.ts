@@ -1,7 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isPostgres, readPidFile } from '../../src/embedded-postgres/postmaster-pid.ts';
+import { isServerOf, readPidFile } from '../../src/embedded-postgres/postmaster-pid.ts';
+import { findServerAccount } from '../../src/embedded-postgres/server-account.ts';
 
 /** A new folder that the account of the embedded PostgreSQL can reach, also where root runs the tests. */
 export const makeTemporaryFolder = (): string => {
@@ -12,7 +13,9 @@ export const makeTemporaryFolder = (): string => {
 
 /** Removes a data folder, and ends the embedded PostgreSQL that a killed process left running on it. */
 export const removeDataFolder = (folder: string): void => {
-  const { pid } = readPidFile(join(folder, 'postgres'));
-  if (pid !== undefined && isPostgres(pid)) process.kill(Number(pid), 'SIGQUIT');
+  const directory = join(folder, 'postgres');
+  const { pid } = readPidFile(directory);
+  if (pid !== undefined && isServerOf(directory, pid, findServerAccount(directory)))
+    process.kill(Number(pid), 'SIGQUIT');
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 };
