@@ -36,6 +36,37 @@ test('four at once migrate once', async () => {
   );
 });
 
+test('waits for the lock of another who migrates, and touches nothing before it has it', async () => {
+  const other = new Client({ connectionString: database.url });
+  other.on('error', () => {});
+  await other.connect();
+  try {
+    await other.query('SELECT pg_advisory_lock(7230113)');
+    let ended = false;
+    const waiting = migrate().finally(() => {
+      ended = true;
+    });
+    // It asks again and again: after the third time it has been refused twice.
+    const asked = new Set<unknown>();
+    while (asked.size < 3 && !ended) {
+      for (const { at } of await database.query(
+        `SELECT query_start::text AS at FROM pg_stat_activity
+         WHERE datname = current_database() AND query LIKE '%pg_try_advisory_lock%' AND pid <> pg_backend_pid()`,
+      ))
+        asked.add(at);
+      await setTimeout(20);
+    }
+    expect(ended).toBe(false);
+    expect(await database.query("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace")).toEqual(
+      [],
+    );
+    await other.query('SELECT pg_advisory_unlock_all()');
+    expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: /) });
+  } finally {
+    await other.end();
+  }
+});
+
 test('who waits for another to migrate does not keep it from making an index CONCURRENTLY', async () => {
   const other = new Client({ connectionString: database.url });
   other.on('error', () => {});
