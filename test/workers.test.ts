@@ -58,6 +58,24 @@ test('the metrics are those of all workers, each under its number', async () => 
   }
 });
 
+test('a worker that is stuck does not hide the metrics of the others', async () => {
+  const up = async (worker: string) => (await metrics()).value('plant_store_worker_up', { worker });
+  while (startedPids().length < 2) await setTimeout(50);
+  expect([await up('1'), await up('2')]).toEqual([1, 1]);
+  const [stuck = 0] = startedPids();
+  const { worker } = log().find(({ pid }) => pid === stuck) ?? {};
+  const [other] = ['1', '2'].filter((id) => id !== String(worker));
+  process.kill(stuck, 'SIGSTOP');
+  const { response, value } = await metrics();
+  expect(response.status).toBe(200);
+  expect(value('plant_store_worker_up', { worker: String(worker) })).toBe(0);
+  expect(value('plant_store_worker_up', { worker: String(other) })).toBe(1);
+  expect(value('plant_store_build_info', { worker: String(worker) })).toBeUndefined();
+  expect(value('plant_store_build_info', { worker: String(other) })).toBe(1);
+  process.kill(stuck, 'SIGCONT');
+  while ((await up(String(worker))) === 0) await setTimeout(50);
+});
+
 test('a worker that dies is replaced', async () => {
   while (startedPids().length < 2) await setTimeout(50);
   process.kill(startedPids()[0] ?? 0, 'SIGKILL');

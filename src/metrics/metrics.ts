@@ -1,8 +1,9 @@
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
 import { version } from '../version.ts';
 import { type WatchedPool, watchPool } from './pool-metrics.ts';
 import { createQueueMetrics } from './queue-metrics.ts';
 import { createErrorCounter, createRequestMetrics } from './request-metrics.ts';
+import { answerMetricsRequests } from './workers-metrics.ts';
 
 type MetricsOptions = {
   /** Which of several processes this is; its series say so, and are served by the process that started it. */
@@ -34,9 +35,7 @@ export const createMetrics = ({ worker }: MetricsOptions) => {
  */
 const joinOthers = (registry: Registry, worker: number) => {
   registry.setDefaultLabels({ worker: String(worker) });
-  AggregatorRegistry.setRegistries(registry);
-  // Answers the primary's requests from now on.
-  new AggregatorRegistry();
+  answerMetricsRequests(registry);
 };
 
 const describeBuild = (registry: Registry) => {
