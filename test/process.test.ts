@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -8,7 +9,7 @@ import { Client } from 'pg';
 import { leaseEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.ts';
 import { generateTokenText } from '../src/tokens/token.ts';
 import { killChildren } from './support/children.ts';
-import { runCommand, startStore } from './support/store-process.ts';
+import { runCommand, spawnCommand, startStore } from './support/store-process.ts';
 import { makeTemporaryFolder, removeDataFolder } from './support/temporary-folder.ts';
 import { createTestDatabase } from './support/test-database.ts';
 
@@ -219,6 +220,21 @@ test('a crash exits with 1, and its reason is in the log', async () => {
   expect(await stop(store, 'SIGUSR2')).toEqual({ code: 1, signal: null });
   await database.drop();
   expect(store.output.text).toMatch(/"level":"fatal".*a crash on purpose/);
+});
+
+test('in production the store starts without its database', async () => {
+  const DATABASE_URL = 'postgresql://x:y@127.0.0.1:1/x';
+  const store = spawnCommand(['serve'], { NODE_ENV: 'production', PORT: '0', DATABASE_URL });
+  const exit = once(store, 'exit');
+  let output = '';
+  store.stdout?.on('data', (chunk) => {
+    output += chunk;
+  });
+  while (!/"port":\d+.*"listening"/.test(output) && store.exitCode === null) await setTimeout(20);
+  const port = /"port":(\d+).*"listening"/.exec(output)?.[1];
+  expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
+  store.kill('SIGTERM');
+  expect(await exit).toEqual([0, null]);
 });
 
 describe('a token file that cannot be written', () => {
