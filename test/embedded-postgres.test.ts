@@ -4,7 +4,6 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
@@ -12,6 +11,7 @@ import { leaseEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgre
 import { killChildren, spawnChild } from './support/children.ts';
 import { projectFolder, runCommand } from './support/store-process.ts';
 import { makeTemporaryFolder, removeDataFolder } from './support/temporary-folder.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -44,7 +44,7 @@ const startNamedPostgres = async (script: string, state: RegExp) => {
   const [chunk] = await once(shell.stdout as Readable, 'data');
   const pid = Number(chunk);
   const stat = () => readFileSync(`/proc/${pid}/stat`, 'utf8');
-  while (!new RegExp(`\\(postgres\\) ${state.source}`).test(stat())) await setTimeout(10);
+  await waitUntil('the state of the process', () => new RegExp(`\\(postgres\\) ${state.source}`).test(stat()));
   return pid;
 };
 

@@ -1,9 +1,9 @@
-import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { killChildren } from './support/children.ts';
 import { runCommand } from './support/store-process.ts';
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -48,14 +48,12 @@ test('waits for the lock of another who migrates, and touches nothing before it 
     });
     // It asks again and again: after the third time it has been refused twice.
     const asked = new Set<unknown>();
-    while (asked.size < 3 && !ended) {
-      for (const { at } of await database.query(
-        `SELECT query_start::text AS at FROM pg_stat_activity
-         WHERE datname = current_database() AND query LIKE '%pg_try_advisory_lock%' AND pid <> pg_backend_pid()`,
-      ))
-        asked.add(at);
-      await setTimeout(20);
-    }
+    const questions = `SELECT query_start::text AS at FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE '%pg_try_advisory_lock%' AND pid <> pg_backend_pid()`;
+    await waitUntil('three questions for the lock', async () => {
+      for (const { at } of await database.query(questions)) asked.add(at);
+      return asked.size >= 3 || ended;
+    });
     expect(ended).toBe(false);
     expect(await database.query("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace")).toEqual(
       [],
@@ -76,7 +74,7 @@ test('who waits for another to migrate does not keep it from making an index CON
     const waiting = migrate();
     const askers = `SELECT 1 FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%advisory_lock%'`;
-    while ((await database.query(askers)).length < 2) await setTimeout(10);
+    await waitUntil('two who asked for the lock', async () => (await database.query(askers)).length >= 2);
     await database.query('CREATE TABLE for_a_moment (id int)');
     await other.query("SET statement_timeout = '10s'");
     await other.query('CREATE INDEX CONCURRENTLY ON for_a_moment (id)');

@@ -12,6 +12,7 @@ import { killChildren } from './support/children.ts';
 import { runCommand, spawnCommand, startStore } from './support/store-process.ts';
 import { makeTemporaryFolder, removeDataFolder } from './support/temporary-folder.ts';
 import { createTestDatabase } from './support/test-database.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -83,9 +84,7 @@ const putUnderLoad = (store: Store) => {
     answered,
     otherAnswers,
     /** Waits until so many were answered with 200, and more. */
-    answers: async (count: number) => {
-      while (answered.length <= count) await setTimeout(10);
-    },
+    answers: (count: number) => waitUntil(`${count} answers`, () => answered.length > count),
     end: async () => {
       stopping = true;
       await Promise.all(clients);
@@ -198,7 +197,7 @@ test('a slow stop of PostgreSQL does not count against SHUTDOWN_TIMEOUT', async 
   process.kill(checkpointer, 'SIGSTOP');
   const exit = stop(store);
   try {
-    while (!store.output.text.includes('"stopped"')) await setTimeout(10);
+    await waitUntil('"stopped" in the log', () => store.output.text.includes('"stopped"'));
     // Longer than the timeout, so that a timer that still runs ends the process.
     await Promise.race([exit, setTimeout(1500)]);
     expect(isThere(store.pid)).toBe(true);
@@ -230,7 +229,7 @@ test('in production the store starts without its database', async () => {
   store.stdout?.on('data', (chunk) => {
     output += chunk;
   });
-  while (!/"port":\d+.*"listening"/.test(output) && store.exitCode === null) await setTimeout(20);
+  await waitUntil('the store to listen', () => /"port":\d+.*"listening"/.test(output) || store.exitCode !== null);
   const port = /"port":(\d+).*"listening"/.exec(output)?.[1];
   expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
   store.kill('SIGTERM');
@@ -314,5 +313,5 @@ test('a store that a failed test leaves running is killed behind npm too', async
   const store = await start();
   killChildren();
   expect(await store.exited).toEqual({ code: null, signal: 'SIGKILL' });
-  while (isThere(store.pid)) await setTimeout(20);
+  await waitUntil('the store to end', () => !isThere(store.pid));
 });

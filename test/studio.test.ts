@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { killChildren } from './support/children.ts';
 import { freePort } from './support/free-port.ts';
 import { runCommand, spawnCommand } from './support/store-process.ts';
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -28,7 +28,10 @@ const startStudio = async () => {
     code,
     stderr,
   }));
-  while (!(await fetch(`http://127.0.0.1:${port}`).catch(() => undefined))?.ok) await setTimeout(50);
+  await waitUntil(
+    'Prisma Studio',
+    async () => (await fetch(`http://127.0.0.1:${port}`).catch(() => undefined))?.ok === true,
+  );
   return { pid: command.pid as number, ended };
 };
 

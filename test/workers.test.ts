@@ -4,6 +4,7 @@ import { killChildren } from './support/children.ts';
 import { scrape } from './support/scrape.ts';
 import { runCommand, startStore } from './support/store-process.ts';
 import { makeTemporaryFolder, removeDataFolder } from './support/temporary-folder.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 let folder: string;
 let nextId: number;
@@ -60,7 +61,7 @@ test('the metrics are those of all workers, each under its number', async () => 
 
 test('a worker that is stuck does not hide the metrics of the others', async () => {
   const up = async (worker: string) => (await metrics()).value('plant_store_worker_up', { worker });
-  while (startedPids().length < 2) await setTimeout(50);
+  await waitUntil('two workers', () => startedPids().length === 2);
   expect([await up('1'), await up('2')]).toEqual([1, 1]);
   const [stuck = 0] = startedPids();
   const { worker } = log().find(({ pid }) => pid === stuck) ?? {};
@@ -73,18 +74,21 @@ test('a worker that is stuck does not hide the metrics of the others', async () 
   expect(value('plant_store_build_info', { worker: String(worker) })).toBeUndefined();
   expect(value('plant_store_build_info', { worker: String(other) })).toBe(1);
   process.kill(stuck, 'SIGCONT');
-  while ((await up(String(worker))) === 0) await setTimeout(50);
+  await waitUntil('the worker to answer', async () => (await up(String(worker))) === 1);
 });
 
 test('a worker that dies is replaced', async () => {
-  while (startedPids().length < 2) await setTimeout(50);
+  await waitUntil('two workers', () => startedPids().length === 2);
   process.kill(startedPids()[0] ?? 0, 'SIGKILL');
-  while (startedPids().length < 3) await setTimeout(50);
+  await waitUntil('a third worker', () => startedPids().length === 3);
   expect(log()).toContainEqual(expect.objectContaining({ level: 'error', signal: 'SIGKILL', msg: 'a worker died' }));
   const isAlive = (pid: number) => process.kill(pid, 0);
   expect(startedPids().slice(1).every(isAlive)).toBe(true);
   // The third's series are new ones, and the first's are no more: nothing that is counted falls.
-  while ((await metrics()).value('plant_store_build_info', { worker: '3' }) === undefined) await setTimeout(50);
+  await waitUntil(
+    'metrics of the third worker',
+    async () => (await metrics()).value('plant_store_build_info', { worker: '3' }) === 1,
+  );
   expect((await metrics()).value('plant_store_build_info')).toBe(2);
   const statuses = await Promise.all(Array.from({ length: 40 }, () => post()));
   expect(statuses.filter((status) => status !== 200)).toEqual([]);

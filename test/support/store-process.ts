@@ -5,6 +5,7 @@ import { execPath } from 'node:process';
 import { text } from 'node:stream/consumers';
 import { variableNames } from '../../src/config.ts';
 import { spawnChild } from './children.ts';
+import { waitUntil } from './wait-until.ts';
 
 export const projectFolder = resolve(import.meta.dirname, '..', '..');
 
@@ -50,10 +51,11 @@ export const startStore = async (environment: Environment & { DATA_DIR: string }
   for (const stream of [process.stdout, process.stderr]) stream?.on('data', (chunk) => (output.text += chunk));
   const exited = once(process, 'exit').then(([code, signal]) => ({ code, signal }));
   const found = (pattern: RegExp) => pattern.exec(output.text)?.[1] ?? '';
-  while (!/Plant Store listens on .*\n[\s\S]*(curl |token create ).*\n/.test(output.text)) {
-    if (process.exitCode !== null) throw new Error(`the store ended with ${process.exitCode}:\n${output.text}`);
-    await new Promise((resume) => setTimeout(resume, 10));
-  }
+  await waitUntil('the store to listen', () => {
+    const end = process.exitCode ?? process.signalCode;
+    if (end !== null) throw new Error(`the store ended with ${end}:\n${output.text}`);
+    return /Plant Store listens on .*\n[\s\S]*(curl |token create ).*\n/.test(output.text);
+  });
   const readPid = () => JSON.parse(readFileSync(join(environment.DATA_DIR, 'store.json'), 'utf8')).pid as number;
   const pid = environment.DATABASE_URL ? (process.pid as number) : readPid();
   return {
