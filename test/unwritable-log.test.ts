@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { freePort } from './support/free-port.ts';
-import { poll } from './support/poll.ts';
 import { cleanEnvironment, projectFolder, runCommand } from './support/store-process.ts';
 import { makeTemporaryFolder } from './support/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -39,7 +39,7 @@ const serve = async (stdout: number | 'pipe', format: string, use: (url: string,
   const exited = once(store, 'exit');
   try {
     const url = `http://127.0.0.1:${port}`;
-    await poll(async () => (await fetch(`${url}/livez`).catch(() => undefined))?.status === 200);
+    await waitUntil('the store', async () => (await fetch(`${url}/livez`).catch(() => undefined))?.status === 200);
     await use(url, `http://127.0.0.1:${metricsPort}/metrics`);
     store.kill('SIGTERM');
     expect(await exited).toEqual([0, null]);
@@ -53,7 +53,7 @@ const serve = async (stdout: number | 'pipe', format: string, use: (url: string,
 const fillLog = async (url: string, metrics: string) => {
   const path = 'x'.repeat(8000);
   const askSome = () => Promise.all(Array.from({ length: 50 }, () => fetch(`${url}/${path}`).then((r) => r.text())));
-  await poll(async () => {
+  await waitUntil('lost lines', async () => {
     await askSome();
     const text = await (await fetch(metrics)).text();
     return /^plant_store_log_dropped_lines_total [1-9]/m.test(text);

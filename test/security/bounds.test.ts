@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
-import { poll } from '../support/poll.ts';
 import { exchangeBytes } from '../support/raw-http.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 let service: TestService;
 let sockets: Socket[] = [];
@@ -83,7 +83,7 @@ describe('a client that pipelines', () => {
     subscribe('http.server.request.start', count);
     const socket = await open();
     socket.write(request('POST', '/plants', { id: 1, name: 'Fir' }) + 'GET / HTTP/1.1\r\n\r\n'.repeat(3600));
-    await poll(() => parsed > 1);
+    await waitUntil('the first requests', () => parsed > 1);
     // What the store read with the first requests it has parsed by the time it answers another client.
     await service.agent.get('/livez');
     unsubscribe('http.server.request.start', count);
@@ -114,7 +114,7 @@ describe('a client that does not read', () => {
     const before = completed();
     const socket = await open();
     socket.write(request('GET', '/plants/1').repeat(300));
-    await poll(() => service.log.some(({ msg }) => msg === 'request aborted'));
+    await waitUntil('the end of a response', () => service.log.some(({ msg }) => msg === 'request aborted'));
     expect(completed() - before).toBeLessThan(50);
     socket.resume();
     await once(socket, 'close');
@@ -126,7 +126,10 @@ describe('a client that does not read', () => {
       const socket = await open();
       socket.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(60));
     }
-    await poll(async () => (await fetch(`${service.baseUrl}/livez`).catch(() => undefined))?.status === 200);
+    await waitUntil(
+      'a free connection',
+      async () => (await fetch(`${service.baseUrl}/livez`).catch(() => undefined))?.status === 200,
+    );
   });
 
   test('is not disconnected as long as it reads slowly', async () => {
@@ -150,7 +153,7 @@ describe('a client that does not read', () => {
     await service.post({ id: 1, name });
     // Some MiB of each fit the buffers of the system.
     for (let count = 0; count < 100; count++) (await open()).write(request('GET', '/plants/1').repeat(9));
-    await poll(() => service.log.some(({ msg }) => msg === 'request aborted'));
+    await waitUntil('the end of a response', () => service.log.some(({ msg }) => msg === 'request aborted'));
     expect((await service.request('get', '/plants/1')).status).toBe(200);
   });
 });
@@ -219,7 +222,7 @@ describe('a store that stops', () => {
     const socket = await open();
     socket.write(request('GET', '/plants/1').repeat(12));
     // Some of it waits in the store, as the client does not read.
-    await poll(() => completed() > 2);
+    await waitUntil('some responses', () => completed() > 2);
     const sent = completed();
     const stopped = service.stopServer();
     let received = 0;

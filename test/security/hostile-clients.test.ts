@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
-import { poll } from '../support/poll.ts';
 import { cleanEnvironment, projectFolder, runCommand } from '../support/store-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 /** For how long all attacks go on at once, in seconds; not at all if it is not set. `npm run test:security` sets 300. */
 const SECONDS = Number(process.env.HOSTILE_SECONDS ?? 0);
@@ -70,7 +70,10 @@ const lifeOf = (id: number): Call[] => [
 const startStore = async () => {
   const port = await freePort();
   const store = run('src/main.ts', ['serve'], { DATABASE_URL: database.url, PORT: String(port), LOG_FORMAT: 'json' });
-  await poll(async () => (await fetch(`http://127.0.0.1:${port}/livez`).catch(() => undefined))?.status === 200);
+  await waitUntil(
+    'the store',
+    async () => (await fetch(`http://127.0.0.1:${port}/livez`).catch(() => undefined))?.status === 200,
+  );
   return { store, port };
 };
 
