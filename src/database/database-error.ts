@@ -51,6 +51,12 @@ export const classifyDatabaseError = (error: unknown): DatabaseFailure => {
 /** By the code, as the columns that Prisma names are not to be relied on (https://github.com/prisma/prisma/issues/28953). */
 export const isUniqueViolation = (error: unknown): boolean => errorCodes(error).includes('P2002');
 
+/** PostgreSQL ended a statement that took longer than `statement_timeout` (57014, which an operator's cancel has too). */
+export const isStatementTimeout = (error: unknown): boolean => errorCodes(error).includes('57014');
+
+/** PostgreSQL refused a row for what is in it: a data exception (22…) or a violated constraint (23…). */
+export const isRowRefusal = (error: unknown): boolean => errorCodes(error).some((code) => /^2[23]\w{3}$/.test(code));
+
 /** Prisma's code and, beneath it, those of its driver adapter; or the driver's own. */
 const errorCodes = (error: unknown): string[] => {
   const { code, meta } = error as {

@@ -5,7 +5,7 @@ import { OutcomeUnknownError, PlantIdTakenError } from './plant-errors.ts';
 import { storeBatch } from './store-batch.ts';
 
 const databaseError = (code: string) => Object.assign(new Error(code), { code });
-const refusal = databaseError('P2010');
+const refusal = databaseError('23514');
 
 /** A table that behaves as PostgreSQL's: all of a batch is stored, or nothing where one of its rows is refused. */
 const createTable = (rows: Map<bigint, string>, refusedNames: Set<string>) => ({
@@ -77,6 +77,33 @@ describe('storeBatch', () => {
     failures = 5;
     expect((await storeBatch(plants(1), insert)).map(label)).toEqual(['Error']);
   });
+
+  test.each(['22021', '22P02', '23502', '23514'])(
+    'stores the others where one row is refused with %s',
+    async (code) => {
+      const insert = async (rows: NewPlant[]) => {
+        if (rows.some(({ id }) => id === 2n)) throw databaseError(code);
+        return new Set(rows.map(({ id }) => id));
+      };
+      const outcomes = await storeBatch(plants(1, 2, 3), insert);
+      expect(outcomes.map((outcome) => outcome?.message)).toEqual([undefined, code, undefined]);
+    },
+  );
+
+  test.each(['42501', '42P01', '54000', 'XX000', '24000', '122021', 'P2010'])(
+    'fails at once, with one statement, where it is not for a row: %s',
+    async (code) => {
+      let calls = 0;
+      const failure = databaseError(code);
+      const insert = async (): Promise<never> => {
+        calls++;
+        throw failure;
+      };
+      const outcomes = await storeBatch(plants(...Array.from({ length: 500 }, (_, id) => id)), insert);
+      expect(calls).toBe(1);
+      expect(new Set(outcomes)).toEqual(new Set([failure]));
+    },
+  );
 
   test('does not try again when the connection was lost: what became of the plants is not known', async () => {
     let calls = 0;

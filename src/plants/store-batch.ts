@@ -1,4 +1,4 @@
-import { classifyDatabaseError } from '../database/database-error.ts';
+import { classifyDatabaseError, isRowRefusal } from '../database/database-error.ts';
 import type { NewPlant } from './plant.ts';
 import { OutcomeUnknownError, PlantIdTakenError } from './plant-errors.ts';
 
@@ -26,8 +26,7 @@ export const storeBatch = async (plants: readonly NewPlant[], insert: InsertPlan
       firsts.get(plant.id) === plant && stored.has(plant.id) ? undefined : new PlantIdTakenError(plant.id),
     );
   } catch (error) {
-    const refused = classifyDatabaseError(error) === undefined;
-    if (refused && plants.length > 1) return storeHalves(plants, insert);
+    if (isRowRefusal(error) && plants.length > 1) return storeHalves(plants, insert);
     return plants.map(() => outcomeOf(error));
   }
 };
