@@ -8,6 +8,9 @@ import type { ObservedQueue, QueueObserver } from './plants/queue-observer.ts';
 import { createQueueTracing } from './tracing/trace-queues.ts';
 import { createRequestTracing } from './tracing/trace-requests.ts';
 
+/** Those whose batches serve several requests; a statement for one request is a span of that request. */
+const SHARED_QUEUES = ['writes', 'reads', 'pages'];
+
 type InstrumentsOptions = {
   config: Pick<Config, 'metrics' | 'tracing'>;
   logger: Logger;
@@ -39,7 +42,7 @@ export const createInstruments = async ({ config, logger, worker }: InstrumentsO
     /** @returns undefined where nobody looks on */
     observeQueue: (name: string, queue: ObservedQueue): QueueObserver | undefined => {
       const measured = metrics?.observeQueue(name, queue);
-      const traced: QueueObserver | undefined = traceQueue?.(name);
+      const traced: QueueObserver | undefined = SHARED_QUEUES.includes(name) ? traceQueue?.(name) : undefined;
       if (!measured || !traced) return measured ?? traced;
       return { ...traced, around: (notes, run) => measured.around(notes, () => traced.around(notes, run)) };
     },

@@ -11,7 +11,9 @@ export type RequestLimits = {
   writes: BatchLimits;
   reads: BatchLimits;
   pages: BatchLimits;
-  statements: BatchLimits;
+  longReads: BatchLimits;
+  searches: BatchLimits;
+  changes: BatchLimits;
   /** Large request bodies that are read at once. */
   bodySlots: number;
   /** Bytes of all responses that wait to be sent. */
@@ -30,6 +32,7 @@ export const limitRequests = ({
   bodyLimit,
 }: Config): RequestLimits => {
   const lookUpTimeout = requestTimeout / 5;
+  const { searches, changes } = shareConnections(databaseConnections);
   const limits: BatchLimits = {
     // docs/performance.md has the measurements behind these two.
     batches: 2,
@@ -50,12 +53,24 @@ export const limitRequests = ({
     statementTimeout: (requestTimeout * 3) / 5,
     // Few plants flush the disk as often as many do. Reads flush nothing, and gained nothing by it.
     writes: { ...limits, gatherTime: 5 },
-    // Nobody knows beforehand how long what is read is: 64 plants are 64 MiB at most, with the usual BODY_LIMIT.
+    // 64 plants of 16 KiB at most: 2 MiB under way.
     reads: { ...limits, batchItems: 64 },
     // Some 2,000 plants a statement, of 4 KiB at most: 16 MiB under way.
     pages: { ...limits, batchItems: 16, batchBytes: 200_000 },
-    // Each its own. However slow they are, they leave connections to the batches of all kinds and to the look-up of
-    // tokens, where there are enough for one of each.
-    statements: { ...limits, batches: Math.max(1, databaseConnections - 3 * limits.batches - 1), batchItems: 1 },
+    // Plants as long as BODY_LIMIT and pages of 4 MiB: 8 MiB under way.
+    longReads: limits,
+    // Searches may take seconds, and changes wait for locked rows: neither may take the other's connections, nor all.
+    searches: { ...limits, batches: searches },
+    changes: { ...limits, batches: changes },
   };
+};
+
+/** Each may hold a page of 4 MiB. */
+const MAX_SEARCHES = 3;
+
+/** What writes, reads and pages leave of the connections, two each; one each at least. */
+const shareConnections = (connections: number) => {
+  const left = connections - 6;
+  const searches = Math.max(1, Math.min(MAX_SEARCHES, Math.floor(left / 2)));
+  return { searches, changes: Math.max(1, left - searches) };
 };

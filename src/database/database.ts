@@ -33,15 +33,15 @@ export const createPool = ({ url, connections, connectTimeout, statementTimeout 
 };
 
 /**
- * PostgreSQL ends a statement that takes too long. Where nothing comes or goes for as many ms, it cannot be reached any more,
- * and the connection is closed. Not by the driver's `query_timeout`, which keeps each statement in memory (record 0024).
+ * PostgreSQL ends a statement that takes too long, and says so. Where nothing comes or goes for a tenth longer, it cannot be
+ * reached any more, and the connection is closed. Not by the driver's `query_timeout`, which keeps each statement in memory (record 0024).
  */
-const giveUpSilentConnections = (pool: Pool, milliseconds: number) => {
+const giveUpSilentConnections = (pool: Pool, statementTimeout: number) => {
   pool.on('connect', (client) => {
     const socket = socketOf(client);
     socket.on('timeout', () => socket.destroy(new Error('Connection terminated: PostgreSQL did not answer in time')));
   });
-  pool.on('acquire', (client) => socketOf(client).setTimeout(milliseconds));
+  pool.on('acquire', (client) => socketOf(client).setTimeout(1.1 * statementTimeout));
   pool.on('release', (_error, client) => socketOf(client).setTimeout(0));
 };
 

@@ -189,6 +189,17 @@ const descriptions = {
     advice: 'Send requests to another instance of the store.',
     example: { message: 'The store is stopping; send requests to another one.' },
   },
+  searchTooSlow: {
+    code: 1505,
+    status: 503,
+    title: 'Search too slow',
+    when: 'the search took too long',
+    advice: 'Narrow the search, for example with three or more characters of the name, or with a tag. The database is well.',
+    example: {
+      message:
+        'The search took too long; narrow it, for example with three or more characters of the name, or with a tag.',
+    },
+  },
   internal: {
     code: 1599,
     status: 500,

@@ -6,6 +6,7 @@ import {
   PlantChangedError,
   PlantIdTakenError,
   PlantUnknownError,
+  SearchTimeoutError,
 } from '../plants/plant-errors.ts';
 import { IdentityProviderError } from '../tokens/remote-keys.ts';
 import { ApiError } from './api-error.ts';
@@ -24,6 +25,7 @@ export const toApiError = (error: unknown): ApiError => {
   if (error instanceof URIError) return new ApiError('parameterWrong', 'The path is not percent-encoded UTF-8.');
   if (error instanceof OverloadedError)
     return unavailable('overloaded', 'The store is overloaded; try again later.', error);
+  if (error instanceof SearchTimeoutError) return unavailable('searchTooSlow', SEARCH_TOO_SLOW, error);
   if (error instanceof OutcomeUnknownError) return unavailable('databaseUnreachable', OUTCOME_UNKNOWN, error);
   if (error instanceof DatabaseNotMigratedError) return unavailable('databaseNotMigrated', NOT_MIGRATED, error);
   if (error instanceof IdentityProviderError) return unavailable('identityProviderUnreachable', NO_KEYS, error);
@@ -43,6 +45,8 @@ export const toApiError = (error: unknown): ApiError => {
 
 const NOT_MIGRATED = 'The database is not migrated; run: plant-store migrate';
 const NO_KEYS = 'The identity provider does not give the keys that the token is checked with; try again later.';
+const SEARCH_TOO_SLOW =
+  'The search took too long; narrow it, for example with three or more characters of the name, or with a tag.';
 const OUTCOME_UNKNOWN =
   'The database was lost or took too long: what the request was to change may be done, or not. Try again later; ' +
   'a plant that was stored after all finds its id taken then.';

@@ -23,6 +23,19 @@ export const createQueueMetrics = ({ registry }: { registry: Registry }) => {
     name: 'plant_store_queue_limit_items',
     help: 'Requests that may wait for a batch, QUEUE_LIMIT.',
   });
+  new Gauge({
+    ...common,
+    name: 'plant_store_queue_bytes',
+    help: 'What requests that wait for a batch hold of memory, about.',
+    collect() {
+      for (const [queue, { bytes }] of queues) this.set({ queue }, bytes());
+    },
+  });
+  const byteLimit = new Gauge({
+    ...common,
+    name: 'plant_store_queue_limit_bytes',
+    help: 'What requests that wait for a batch may hold of memory.',
+  });
   const size = new Histogram({
     ...common,
     name: 'plant_store_batch_items',
@@ -43,6 +56,7 @@ export const createQueueMetrics = ({ registry }: { registry: Registry }) => {
   return (queue: string, observed: ObservedQueue): QueueObserver => {
     queues.set(queue, observed);
     limit.set({ queue }, observed.limit);
+    byteLimit.set({ queue }, observed.byteLimit);
     underWay.set({ queue }, 0);
     return {
       around: async (notes, run) => {

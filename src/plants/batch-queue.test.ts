@@ -26,7 +26,11 @@ type Item = { id: number; text: string };
 type Outcome = string | Error;
 
 /** A queue whose batches end when the test says so. */
-const start = (overrides: Partial<BatchLimits> = {}, observe?: (queue: ObservedQueue) => QueueObserver) => {
+const start = (
+  overrides: Partial<BatchLimits> = {},
+  observe?: (queue: ObservedQueue) => QueueObserver,
+  answerBytesOf: (item: Item) => number = () => 0,
+) => {
   const batches: { ids: number[]; end: (outcomes?: Outcome[]) => void }[] = [];
   const run = (items: Item[]) =>
     new Promise<Outcome[]>((resolve) => {
@@ -36,6 +40,7 @@ const start = (overrides: Partial<BatchLimits> = {}, observe?: (queue: ObservedQ
   const { add } = createBatchQueue<Item, string>({
     run,
     bytesOf: ({ text }) => 2 * text.length,
+    answerBytesOf,
     lateError: () => new RangeError(),
     observe,
     limits: { ...limits, ...overrides },
@@ -50,8 +55,8 @@ const start = (overrides: Partial<BatchLimits> = {}, observe?: (queue: ObservedQ
   };
   return {
     sent,
-    add: (id: number, text = '', isAbandoned?: () => boolean) =>
-      add({ id, text }, isAbandoned).catch((error: Error) => error.name),
+    add: (id: number, text = '', isAbandoned?: () => boolean, timeout?: number) =>
+      add({ id, text }, isAbandoned, timeout).catch((error: Error) => error.name),
     end: async (index: number, outcomes?: Outcome[]) => {
       batches[index]?.end(outcomes);
       await turn();
@@ -158,6 +163,81 @@ describe('createBatchQueue', () => {
     const { add } = start({ queueBytes: 10_000 });
     add(1, 'x'.repeat(4000));
     expect(await add(2, 'x'.repeat(4000))).toBe('OverloadedError');
+  });
+
+  test('takes on as many bytes again as left with a batch, and as were given up', async () => {
+    const { add, end } = start({ queueBytes: 10_000 });
+    const text = 'x'.repeat(4000);
+    add(1);
+    await turn();
+    expect(await add(2, text, undefined, 10)).toBe('OverloadedError');
+    const abandoned = add(3, '', () => true);
+    await end(0);
+    expect(await abandoned).toBe('OverloadedError');
+    const blocking = add(4);
+    await turn();
+    const waiting = add(5, text);
+    expect(await add(6, text)).toBe('OverloadedError');
+    await end(1);
+    await end(2);
+    expect(await Promise.all([blocking, waiting])).toEqual(['done', 'done']);
+  });
+
+  test('takes on an item that is too large for the queue when nothing else waits', async () => {
+    const { add, end } = start({ queueBytes: 1000 });
+    const large = add(1, 'x'.repeat(4000));
+    await turn();
+    await end(0);
+    expect(await large).toBe('done');
+  });
+
+  test('takes on items up to the exact number and bytes', async () => {
+    const counted = start({ queueItems: 2 });
+    const outcomes = [counted.add(1), counted.add(2), counted.add(3)];
+    expect(await outcomes[2]).toBe('OverloadedError');
+    await turn();
+    await counted.end(0);
+    expect(await Promise.all(outcomes)).toEqual(['done', 'done', 'OverloadedError']);
+    // Each is 500 bytes and its text.
+    const weighed = start({ queueBytes: 1200 });
+    const heavy = [weighed.add(1, 'x'.repeat(50)), weighed.add(2, 'x'.repeat(50)), weighed.add(3)];
+    expect(await heavy[2]).toBe('OverloadedError');
+    await turn();
+    await weighed.end(0);
+    expect(await Promise.all(heavy)).toEqual(['done', 'done', 'OverloadedError']);
+  });
+
+  test('counts the bytes of answers for a batch, and not while items wait', async () => {
+    let bytes = () => 0;
+    const observe = (queue: ObservedQueue): QueueObserver => {
+      bytes = queue.bytes;
+      expect(queue.byteLimit).toBe(5000);
+      return { around: (_notes, run) => run() };
+    };
+    const { add, sent, end } = start({ batchBytes: 5000, queueBytes: 5000 }, observe, () => 2000);
+    const outcomes = [1, 2, 3, 4].map((id) => add(id));
+    expect(bytes()).toBe(2000);
+    await turn();
+    expect(bytes()).toBe(1000);
+    expect(sent()).toEqual([[1, 2]]);
+    await end(0);
+    expect(sent()).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    await end(1);
+    expect(await Promise.all(outcomes)).toEqual(['done', 'done', 'done', 'done']);
+    expect(bytes()).toBe(0);
+  });
+
+  test('gives an item the time that it has left, and does not take on one that has none', async () => {
+    const { add, sent, end } = start();
+    const results = [add(1, '', undefined, 20)];
+    await turn();
+    results.push(add(2, '', undefined, 20), add(3, '', undefined, 0), add(4, '', undefined, -1));
+    expect(await Promise.all(results)).toEqual(['RangeError', 'OverloadedError', 'OverloadedError', 'OverloadedError']);
+    await end(0);
+    expect(sent()).toEqual([[1]]);
   });
 
   test('drops an item whose client went away before it left, and keeps one that has left', async () => {

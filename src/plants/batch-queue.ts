@@ -20,8 +20,10 @@ export type BatchLimits = {
 type BatchQueueOptions<Item, Result> = {
   /** Answers each item, in their order, with its own outcome; where it rejects, that is the outcome of all. */
   run: (items: Item[]) => Promise<(Result | Error)[]>;
-  /** The bytes that an item's own content takes up, about. */
+  /** About how many bytes an item holds while it waits. */
   bytesOf: (item: Item) => number;
+  /** About how many bytes its answer takes. They count towards `batchBytes` alone: a waiting item does not hold them. */
+  answerBytesOf?: (item: Item) => number;
   /** What becomes of an item that left and was not answered before the deadline. */
   lateError: () => Error;
   /** For who wants to look on. */
@@ -33,6 +35,7 @@ type BatchQueueOptions<Item, Result> = {
 type Entry<Item, Result> = {
   item: Item;
   bytes: number;
+  answerBytes: number;
   isAbandoned: () => boolean;
   /** The observer's. */
   note: unknown;
@@ -48,7 +51,7 @@ const ENTRY_OVERHEAD = 500;
  * batches are under way waits, and makes up the next. While none is, no timer holds an item back: it leaves at once.
  */
 export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, Result>) => {
-  const { run, bytesOf, lateError, observe, limits } = options;
+  const { run, bytesOf, answerBytesOf = () => 0, lateError, observe, limits } = options;
   let queue: Entry<Item, Result>[] = [];
   let queueBytes = 0;
   let batchesUnderWay = 0;
@@ -56,14 +59,24 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
   let lastLeftAt = 0;
   let gatherTimer: NodeJS.Timeout | undefined;
   let leaving = false;
-  const observer = observe?.({ length: () => queue.length, limit: limits.queueItems });
+  const observer = observe?.({
+    length: () => queue.length,
+    limit: limits.queueItems,
+    bytes: () => queueBytes,
+    byteLimit: limits.queueBytes,
+  });
 
   /**
    * Sends an item with the next batch. One that `isAbandoned` is dropped, if it has not left.
+   * @param timeout how long the item may wait for its outcome, in ms
    * @throws {OverloadedError} the item's own error, where `run` answers it with one
    */
-  const add = (item: Item, isAbandoned = () => false): Promise<Result> =>
+  const add = (item: Item, isAbandoned = () => false, timeout = limits.deadline): Promise<Result> =>
     new Promise((resolve, reject) => {
+      if (timeout <= 0) {
+        reject(new OverloadedError('Waited too long.'));
+        return;
+      }
       const bytes = ENTRY_OVERHEAD + bytesOf(item);
       const isTooMuch = queue.length > 0 && queueBytes + bytes > limits.queueBytes;
       if (isTooMuch || queue.length >= limits.queueItems) {
@@ -81,13 +94,14 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       const entry: Entry<Item, Result> = {
         item,
         bytes,
+        answerBytes: answerBytesOf(item),
         isAbandoned,
         note: observer?.enter?.(),
         state: 'queued',
         settle,
       };
       const onDeadline = () => settle(entry.state === 'sent' ? lateError() : new OverloadedError('Waited too long.'));
-      const timer = setTimeout(onDeadline, limits.deadline);
+      const timer = setTimeout(onDeadline, timeout);
       queue.push(entry);
       queueBytes += bytes;
       leaveSoon();
@@ -144,7 +158,8 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
     let batchBytes = 0;
     let taken = 0;
     for (const entry of queue) {
-      if (batch.length === limits.batchItems || (taken > 0 && batchBytes + entry.bytes > limits.batchBytes)) break;
+      const bytes = entry.bytes + entry.answerBytes;
+      if (batch.length === limits.batchItems || (batch.length > 0 && batchBytes + bytes > limits.batchBytes)) break;
       taken++;
       queueBytes -= entry.bytes;
       if (entry.state === 'settled') continue;
@@ -153,7 +168,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
         continue;
       }
       entry.state = 'sent';
-      batchBytes += entry.bytes;
+      batchBytes += bytes;
       batch.push(entry);
     }
     queue = queue.slice(taken);

@@ -17,6 +17,11 @@ export class OutcomeUnknownError extends Error {
   override name = 'OutcomeUnknownError';
 }
 
+/** A search took longer than it may. It is that search that is slow, and not the database that is away. */
+export class SearchTimeoutError extends Error {
+  override name = 'SearchTimeoutError';
+}
+
 /** No plant with this id is stored. */
 export class PlantUnknownError extends Error {
   override name = 'PlantUnknownError';

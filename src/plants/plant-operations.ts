@@ -69,7 +69,7 @@ export const plantOperations = {
             },
           },
         },
-        ...errorResponses('parameterWrong', ...errorsOf.token, 'overloaded', ...errorsOf.database),
+        ...errorResponses('parameterWrong', ...errorsOf.token, 'overloaded', 'searchTooSlow', ...errorsOf.database),
       },
     },
     post: {

@@ -14,6 +14,8 @@ export type PlantFilter = { tag?: string | undefined; nameContains?: string | un
 const MAX_PAGE_BYTES = 4_194_304;
 /** Of the name and tag of a plant on a page that shares its statement: a thousand of these are less than a page has at most. */
 const MAX_SHARED_PLANT_BYTES = 4096;
+/** Of the name and tag of a plant that is read with others by their ids: 64 of these are 1 MiB. */
+const MAX_SHARED_READ_BYTES = 16_384;
 
 type Row = { id: bigint; name: string; tag: string | null };
 
@@ -39,11 +41,24 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
     return new Set(row.free ?? ids);
   },
 
-  /** @returns those that are there, by their ids */
-  findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant>> => {
-    const rows = await database.$queryRaw<Row[]>`
-      SELECT id, name, tag FROM plants WHERE id = ANY(${`{${ids}}`}::bigint[])`;
-    return new Map(takeOut(rows).map((row) => [row.id, toStoredPlant(row)]));
+  /** @returns those that are there, by their ids; undefined where one is too long to be read with others: use `findLong` */
+  findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant | undefined>> => {
+    // A name is null here where the plant is too long.
+    const rows = await database.$queryRaw<(Omit<Row, 'name'> & { name: string | null })[]>`
+      SELECT id, CASE WHEN shown THEN name END AS name, CASE WHEN shown THEN tag END AS tag
+      FROM (
+        SELECT *, ${contentBytes} <= ${MAX_SHARED_READ_BYTES} AS shown
+        FROM plants WHERE id = ANY(${`{${ids}}`}::bigint[])
+      ) AS found`;
+    return new Map(
+      takeOut(rows).map(({ id, name, tag }) => [id, name === null ? undefined : toStoredPlant({ id, name, tag })]),
+    );
+  },
+
+  /** @returns the plant, however long; undefined where there is none */
+  findLong: async (id: bigint): Promise<StoredPlant | undefined> => {
+    const [row] = takeOut(await database.$queryRaw<Row[]>`SELECT id, name, tag FROM plants WHERE id = ${id}`);
+    return row && toStoredPlant(row);
   },
 
   /**

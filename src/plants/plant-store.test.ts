@@ -1,8 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { readConfig } from '../config.ts';
+import { limitRequests } from '../request-limits.ts';
 import type { BatchLimits } from './batch-queue.ts';
 import type { PlantRepository } from './plant-repository.ts';
 import { createPlantStore } from './plant-store.ts';
+import type { ObservedQueue } from './queue-observer.ts';
 
 const limits: BatchLimits = {
   batches: 1,
@@ -14,9 +17,28 @@ const limits: BatchLimits = {
   deadline: 1800,
 };
 
+const queues = ['writes', 'reads', 'pages', 'longReads', 'searches', 'changes'] as const;
+
+/** A store on a repository that does what is given. */
+const createStore = (repository: object, overrides: Partial<BatchLimits> = {}) =>
+  createPlantStore({
+    repository: repository as PlantRepository,
+    limits: Object.fromEntries(queues.map((name) => [name, { ...limits, ...overrides }])) as Record<
+      (typeof queues)[number],
+      BatchLimits
+    >,
+  });
+
+const timed = async (promise: Promise<unknown>) => {
+  const startedAt = performance.now();
+  const outcome = await promise.catch((error: Error) => error.name);
+  return { outcome, duration: performance.now() - startedAt };
+};
+
 test('a page that is asked for twice, as it has a long plant, has the time of one', async () => {
   const asked: string[] = [];
-  const repository = {
+  const answered = Promise.withResolvers<void>();
+  const store = createStore({
     list: async () => {
       asked.push('list');
       await setTimeout(900);
@@ -24,16 +46,98 @@ test('a page that is asked for twice, as it has a long plant, has the time of on
     },
     search: async () => {
       asked.push('search');
-      await setTimeout(1500);
+      await answered.promise;
       return { json: '[]', lastId: null, hasNext: false, isCut: false };
     },
-  } as unknown as PlantRepository;
-  const store = createPlantStore({
-    repository,
-    limits: { writes: limits, reads: limits, pages: limits, statements: limits },
   });
-  await expect(store.list({ limit: 10 })).rejects.toMatchObject({ name: 'DatabaseTimeoutError' });
+  const { outcome, duration } = await timed(store.list({ limit: 10 }));
+  expect(outcome).toBe('DatabaseTimeoutError');
+  expect(duration).toBeLessThan(limits.deadline + 500);
   expect(asked).toEqual(['list', 'search']);
-  // Until it is answered, which nobody waits for any more.
-  await setTimeout(700);
+  answered.resolve();
+});
+
+test.each(['update', 'delete'] as const)(
+  '%s with a condition has one deadline for reading and writing',
+  async (name) => {
+    const answered = Promise.withResolvers<void>();
+    const store = createStore(
+      {
+        findByIds: async ([id]: bigint[]) => {
+          await setTimeout(700);
+          return new Map([[id, { id, name: 'Fir' }]]);
+        },
+        update: () => answered.promise,
+        delete: () => answered.promise,
+      },
+      { deadline: 1000 },
+    );
+    const change = name === 'update' ? store.update(1n, {}, () => true) : store.delete(1n, () => true);
+    const { outcome, duration } = await timed(change);
+    expect(outcome).toBe('OutcomeUnknownError');
+    expect(duration).toBeLessThan(1500);
+    answered.resolve();
+  },
+);
+
+test('a change that loses to others until its deadline is refused, and not sent after it', async () => {
+  let changes = 0;
+  const store = createStore(
+    {
+      findByIds: async ([id]: bigint[]) => new Map([[id, { id, name: 'Fir' }]]),
+      update: async () => {
+        changes++;
+        await setTimeout(20);
+      },
+    },
+    { deadline: 200 },
+  );
+  const { outcome, duration } = await timed(store.update(1n, { name: 'Yew' }, () => true));
+  expect(['OverloadedError', 'OutcomeUnknownError']).toContain(outcome);
+  expect(duration).toBeLessThan(1000);
+  expect(changes).toBeGreaterThan(1);
+});
+
+test('changes that wait count with the bytes of their plants', async () => {
+  const answered = Promise.withResolvers<{ id: bigint; name: string }>();
+  const store = createStore({ update: () => answered.promise }, { queueBytes: 30_000 });
+  const change = (name: string) =>
+    store.update(1n, { name }).then(
+      () => 'done',
+      (error: Error) => error.name,
+    );
+  const outcomes = [change('first')];
+  await setTimeout(0);
+  outcomes.push(change('x'.repeat(10_000)), change('x'.repeat(10_000)));
+  expect(await outcomes[2]).toBe('OverloadedError');
+  answered.resolve({ id: 1n, name: 'Fir' });
+  expect(await Promise.all(outcomes)).toEqual(['done', 'done', 'OverloadedError']);
+});
+
+test('as many pages may wait as the queue says, however long they are', async () => {
+  const answered = Promise.withResolvers<void>();
+  const observed = new Map<string, ObservedQueue>();
+  const store = createPlantStore({
+    repository: { list: (pages: unknown[]) => answered.promise.then(() => pages.map(() => ({ json: '[]' }))) } as never,
+    limits: limitRequests(readConfig({ QUEUE_LIMIT: '2000' })),
+    observeQueue: (name, queue) => {
+      observed.set(name, queue);
+      return undefined;
+    },
+  });
+  const list = () =>
+    store.list({ limit: 1000 }).then(
+      () => 'done',
+      (error: Error) => error.name,
+    );
+  const first = [list(), list()];
+  // Until they have left.
+  while (observed.get('pages')?.length()) await setTimeout(1);
+  const waiting = Array.from({ length: 2001 }, list);
+  expect(observed.get('pages')).toMatchObject({ limit: 2000 });
+  expect(observed.get('pages')?.length()).toBe(2000);
+  answered.resolve();
+  const outcomes = await Promise.all([...first, ...waiting]);
+  expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(2002);
+  expect(outcomes.at(-1)).toBe('OverloadedError');
 });

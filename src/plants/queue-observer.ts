@@ -4,6 +4,10 @@ export type ObservedQueue = {
   length: () => number;
   /** More are refused. */
   limit: number;
+  /** How many bytes they hold, about. */
+  bytes: () => number;
+  /** Items that would hold more are refused. */
+  byteLimit: number;
 };
 
 /** Looks on as items wait for a batch and leave with it. `Note`: what it wants to remember of an item. */

@@ -1,0 +1,114 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import type { BatchLimits } from './batch-queue.ts';
+import type { StoredPlant } from './plant.ts';
+import { createPlantReader } from './plant-reader.ts';
+import { createStatementQueue } from './statement-queue.ts';
+
+const limits: BatchLimits = {
+  batches: 2,
+  batchItems: 64,
+  batchBytes: 1_000_000,
+  gatherTime: 0,
+  queueItems: 1000,
+  queueBytes: 1_000_000,
+  deadline: 10_000,
+};
+
+/** As many turns of the event loop as anything here takes. */
+const turns = async () => {
+  for (let turn = 0; turn < 5; turn++) await setImmediate();
+};
+
+/** Plants below 100 are short, those below 200 long, others are not there. */
+const start = () => {
+  const shared: bigint[][] = [];
+  const long: { id: bigint; end: () => void }[] = [];
+  const find = createPlantReader({
+    repository: {
+      findByIds: async (ids) => {
+        shared.push(ids);
+        const found = ids.filter((id) => id < 200n);
+        return new Map(found.map((id) => [id, id < 100n ? { id, name: 'short' } : undefined]));
+      },
+      findLong: (id) =>
+        new Promise((resolve) =>
+          long.push({ id, end: () => resolve(id === 150n ? undefined : { id, name: 'long', tag: undefined }) }),
+        ),
+    },
+    limits,
+    longReads: createStatementQueue({ limits, lateError: () => new RangeError() }),
+  });
+  const outcome = (found: Promise<StoredPlant>) =>
+    found.then(
+      ({ id, name }) => `${id} ${name}`,
+      ({ name }) => name,
+    );
+  return { find, outcome, shared, long };
+};
+
+test('long plants are read one a statement, a few at once, and each id once a batch', async () => {
+  const { find, outcome, shared, long } = start();
+  const ids = [1n, 101n, 1n, 102n, 101n, 103n, 104n, 101n, 300n];
+  const outcomes = Promise.all(ids.map((id) => outcome(find(id))));
+  await turns();
+  expect(shared).toEqual([[1n, 101n, 102n, 103n, 104n, 300n]]);
+  expect(long.map(({ id }) => id)).toEqual([101n, 102n]);
+  long[0]?.end();
+  await turns();
+  expect(long.map(({ id }) => id)).toEqual([101n, 102n, 103n]);
+  for (let index = 1; index < 4; index++) {
+    long[index]?.end();
+    await turns();
+  }
+  expect(await outcomes).toEqual([
+    '1 short',
+    '101 long',
+    '1 short',
+    '102 long',
+    '101 long',
+    '103 long',
+    '104 long',
+    '101 long',
+    'PlantUnknownError',
+  ]);
+});
+
+test('a long plant is read anew for a request that comes while it is being read: it may have changed', async () => {
+  const { find, outcome, long } = start();
+  const outcomes = [outcome(find(101n))];
+  await turns();
+  outcomes.push(outcome(find(101n)));
+  await turns();
+  expect(long).toHaveLength(2);
+  for (const { end } of long) end();
+  expect(await Promise.all(outcomes)).toEqual(['101 long', '101 long']);
+});
+
+test('a long plant that was deleted meanwhile is unknown', async () => {
+  const { find, outcome, long } = start();
+  const found = outcome(find(150n));
+  await turns();
+  long[0]?.end();
+  expect(await found).toBe('PlantUnknownError');
+});
+
+test('a long plant whose clients are all gone is not read; one for whom anybody waits is', async () => {
+  const { find, outcome, long } = start();
+  let gone = false;
+  const outcomes = [101n, 102n, 103n, 104n, 104n].map((id, index) => outcome(find(id, () => gone && index !== 4)));
+  await turns();
+  gone = true;
+  for (let index = 0; index < 3; index++) {
+    long[index]?.end();
+    await turns();
+  }
+  expect(long.map(({ id }) => id)).toEqual([101n, 102n, 104n]);
+  expect(await Promise.all(outcomes)).toEqual(['101 long', '102 long', 'OverloadedError', '104 long', '104 long']);
+});
+
+test('the time of a long plant is what is left of that of its request', async () => {
+  const { find, outcome, long } = start();
+  expect(await outcome(find(101n, undefined, 50))).toBe('RangeError');
+  long[0]?.end();
+});

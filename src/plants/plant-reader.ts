@@ -1,0 +1,61 @@
+import { DatabaseTimeoutError } from '../database/within-time.ts';
+import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
+import type { StoredPlant } from './plant.ts';
+import { PlantUnknownError } from './plant-errors.ts';
+import type { PlantRepository } from './plant-repository.ts';
+import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
+import type { StatementQueue } from './statement-queue.ts';
+
+type PlantReaderOptions = {
+  repository: Pick<PlantRepository, 'findByIds' | 'findLong'>;
+  limits: BatchLimits;
+  /** For plants that are too long to share a statement. */
+  longReads: StatementQueue;
+  observe?: ((queue: ObservedQueue) => QueueObserver | undefined) | undefined;
+};
+
+type Reader = { isAbandoned: () => boolean; timeout: number };
+
+/** @returns a function that finds a plant by its id */
+export const createPlantReader = ({ repository, limits, longReads, observe }: PlantReaderOptions) => {
+  /** Requests of one batch for the same long plant share its row. */
+  const shareLong = (id: bigint) => {
+    const readers: Reader[] = [];
+    let row: Promise<StoredPlant | undefined> | undefined;
+    return (reader: Reader) => {
+      readers.push(reader);
+      row ??= longReads({
+        send: () => repository.findLong(id),
+        bytes: 0,
+        timeout: reader.timeout,
+        isAbandoned: () => readers.every(({ isAbandoned }) => isAbandoned()),
+      });
+      return row;
+    };
+  };
+
+  const reads = createBatchQueue({
+    run: async (ids: bigint[]) => {
+      const found = await repository.findByIds([...new Set(ids)]);
+      const outcomes = new Map([...found].map(([id, plant]) => [id, plant ?? shareLong(id)]));
+      return ids.map((id) => outcomes.get(id) ?? new PlantUnknownError(id));
+    },
+    bytesOf: () => 0,
+    lateError: () => new DatabaseTimeoutError('The database did not answer in time.'),
+    observe,
+    limits,
+  });
+
+  /**
+   * @param timeout in ms, for all that it takes
+   * @throws {PlantUnknownError} {OverloadedError} what PostgreSQL threw
+   */
+  return async (id: bigint, isAbandoned = () => false, timeout = limits.deadline): Promise<StoredPlant> => {
+    const deadline = performance.now() + timeout;
+    const found = await reads.add(id, isAbandoned, timeout);
+    if (typeof found !== 'function') return found;
+    const plant = await found({ isAbandoned, timeout: deadline - performance.now() });
+    if (plant === undefined) throw new PlantUnknownError(id);
+    return plant;
+  };
+};

@@ -1,0 +1,30 @@
+import { expect, test } from '@jest/globals';
+import { readConfig } from './config.ts';
+import { limitRequests } from './request-limits.ts';
+
+const limitsWith = (environment: Record<string, string>) => limitRequests(readConfig(environment));
+
+test.each([
+  [1, 1, 1],
+  [2, 1, 1],
+  [8, 1, 1],
+  [9, 1, 2],
+  [10, 2, 2],
+  [11, 2, 3],
+  [12, 3, 3],
+  [50, 3, 41],
+])('of %d connections searches take %d and changes %d at most', (connections, searches, changes) => {
+  const limits = limitsWith({ DATABASE_CONNECTIONS: String(connections) });
+  expect([limits.searches.batches, limits.changes.batches]).toEqual([searches, changes]);
+});
+
+test('a request stays within REQUEST_TIMEOUT: a fifth for its token, four fifths for its plant', () => {
+  const limits = limitsWith({ REQUEST_TIMEOUT: '5' });
+  expect([limits.lookUpTimeout, limits.connectTimeout, limits.statementTimeout]).toEqual([1000, 1000, 3000]);
+  const { writes, reads, pages, longReads, searches, changes } = limits;
+  for (const { deadline } of [writes, reads, pages, longReads, searches, changes]) expect(deadline).toBe(4000);
+});
+
+test('connecting takes 1.5 s at most, whatever REQUEST_TIMEOUT is', () => {
+  expect(limitsWith({ REQUEST_TIMEOUT: '60' }).connectTimeout).toBe(1500);
+});
