@@ -12,6 +12,8 @@ export type RequestLimits = {
   reads: BatchLimits;
   pages: BatchLimits;
   longReads: BatchLimits;
+  tokens: BatchLimits;
+  newTokens: BatchLimits;
   searches: BatchLimits;
   changes: BatchLimits;
   /** Large request bodies that are read at once. */
@@ -57,6 +59,9 @@ export const limitRequests = ({
     reads: { ...limits, batchItems: 64 },
     // Some 2,000 plants a statement, of 4 KiB at most: 16 MiB under way.
     pages: { ...limits, batchItems: 16, batchBytes: 200_000 },
+    // One connection for tokens that anyone may have made up, and two for those that were good before: one may hang.
+    newTokens: { ...limits, batches: 1, deadline: lookUpTimeout },
+    tokens: { ...limits, deadline: lookUpTimeout },
     // Plants as long as BODY_LIMIT and pages of 4 MiB: 8 MiB under way.
     longReads: limits,
     // Searches may take seconds, and changes wait for locked rows: neither may take the other's connections, nor all.

@@ -84,7 +84,7 @@ export const createService = async ({ config, databaseUrl, logger, droppedLines,
     }),
     verifier: createTokenVerifier({
       tokens,
-      lookUpTimeout,
+      limits,
       jwts: jwtVerifierOf({ config, logger }),
     }),
     assertReady,

@@ -15,34 +15,47 @@ type NewToken = {
   text?: string;
 };
 
-export const createTokenRepository = ({ database }: { database: Database }) => ({
-  /**
-   * @returns the token's text, which is kept nowhere
-   * @throws {TokenNameTakenError}
-   */
-  create: async ({ name, scopes, expiresAt, text = generateTokenText() }: NewToken): Promise<string> => {
-    try {
-      await database.token.create({ data: { name, hash: hashTokenText(text), scopes: [...scopes], expiresAt } });
-    } catch (error) {
-      if (isUniqueViolation(error)) throw new TokenNameTakenError(`A token named "${name}" was made before.`);
-      throw error;
-    }
-    return text;
-  },
-  findByHash: (hash: Uint8Array<ArrayBuffer>): Promise<Token | null> => database.token.findUnique({ where: { hash } }),
-  list: (): Promise<Token[]> => database.token.findMany({ orderBy: { createdAt: 'asc' } }),
-  /** Leaves no trace of a token that nobody was given; one that was given is revoked instead. */
-  delete: async (text: string): Promise<void> => {
-    await database.token.deleteMany({ where: { hash: hashTokenText(text) } });
-  },
-  /** @returns whether there is a token of this name; one that is revoked already stays as it is */
-  revoke: async (name: string): Promise<boolean> => {
-    const { count } = await database.token.updateMany({
-      where: { name, revokedAt: null },
-      data: { revokedAt: new Date() },
-    });
-    return count > 0 || (await database.token.count({ where: { name } })) > 0;
-  },
-});
+export const createTokenRepository = ({ database }: { database: Database }) => {
+  // Not by `findUnique`: Prisma makes one statement of those that come together, and PostgreSQL keeps one for each number.
+  const findByHashes = (hashes: Uint8Array<ArrayBuffer>[]): Promise<Token[]> =>
+    database.$queryRaw<Token[]>`
+      SELECT name, hash, scopes, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
+      FROM tokens WHERE hash = ANY(${byteaArray(hashes)}::bytea[])`;
+  return {
+    /**
+     * @returns the token's text, which is kept nowhere
+     * @throws {TokenNameTakenError}
+     */
+    create: async ({ name, scopes, expiresAt, text = generateTokenText() }: NewToken): Promise<string> => {
+      try {
+        await database.token.create({ data: { name, hash: hashTokenText(text), scopes: [...scopes], expiresAt } });
+      } catch (error) {
+        if (isUniqueViolation(error)) throw new TokenNameTakenError(`A token named "${name}" was made before.`);
+        throw error;
+      }
+      return text;
+    },
+    /** @returns those that are there, in any order */
+    findByHashes,
+    findByHash: async (hash: Uint8Array<ArrayBuffer>): Promise<Token | null> => (await findByHashes([hash]))[0] ?? null,
+    list: (): Promise<Token[]> => database.token.findMany({ orderBy: { createdAt: 'asc' } }),
+    /** Leaves no trace of a token that nobody was given; one that was given is revoked instead. */
+    delete: async (text: string): Promise<void> => {
+      await database.token.deleteMany({ where: { hash: hashTokenText(text) } });
+    },
+    /** @returns whether there is a token of this name; one that is revoked already stays as it is */
+    revoke: async (name: string): Promise<boolean> => {
+      const { count } = await database.token.updateMany({
+        where: { name, revokedAt: null },
+        data: { revokedAt: new Date() },
+      });
+      return count > 0 || (await database.token.count({ where: { name } })) > 0;
+    },
+  };
+};
 
 export type TokenRepository = ReturnType<typeof createTokenRepository>;
+
+/** PostgreSQL's notation of an array of `bytea` (its manual, §8.4.1 and §8.15.6). */
+const byteaArray = (values: Uint8Array[]): string =>
+  `{${values.map((value) => `"\\\\x${Buffer.from(value).toString('hex')}"`)}}`;

@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { withinTime } from '../database/within-time.ts';
+import type { BatchLimits } from '../plants/batch-queue.ts';
 import { hashTokenText, type Token, tokenState, type VerifiedToken } from './token.ts';
+import { createTokenLookUps } from './token-look-ups.ts';
 import type { TokenRepository } from './token-repository.ts';
 
 /** How long a known token is trusted without another look, in ms: what revoking it takes at most, on every replica. */
@@ -13,23 +14,27 @@ const TOKEN_PATTERN = /^plant_[\w-]{43}$/;
 export type TokenVerifier = { verify(text: string): Promise<VerifiedToken | undefined> };
 
 type TokenVerifierOptions = {
-  tokens: Pick<TokenRepository, 'findByHash'>;
-  /** How long a look-up may take, in ms. */
-  lookUpTimeout: number;
+  tokens: Pick<TokenRepository, 'findByHashes'>;
+  /** Of the look-ups of tokens that were known before, and of all others. */
+  limits: Record<'tokens' | 'newTokens', BatchLimits>;
   /** Checks what does not have the form of a token of the store's own. */
   jwts?: TokenVerifier | undefined;
 };
 
 /** Checks tokens. A known one costs no round trip; one that does not look like a token costs none either. */
-export const createTokenVerifier = ({ tokens, lookUpTimeout, jwts }: TokenVerifierOptions): TokenVerifier => {
+export const createTokenVerifier = ({ tokens, limits, jwts }: TokenVerifierOptions): TokenVerifier => {
+  const lookUpAgain = createTokenLookUps({ tokens, limits: limits.tokens });
+  const lookUp = createTokenLookUps({ tokens, limits: limits.newTokens });
   const known = new LRUCache<string, Token, Buffer<ArrayBuffer>>({
     max: MAX_KNOWN_TOKENS,
     ttl: TRUST_DURATION,
     // By default the cache sets a timer for each millisecond in which it is asked, to read the clock once in it.
     ttlResolution: 0,
+    // Who made tokens up is not to hold up those whose token was good a moment ago.
+    noDeleteOnStaleGet: true,
+    noDeleteOnFetchRejection: true,
     // Several requests with one token that is not known share one look-up.
-    fetchMethod: async (_key, _stale, { context: hash }) =>
-      (await withinTime(tokens.findByHash(hash), lookUpTimeout)) ?? undefined,
+    fetchMethod: (_key, known, { context: hash }) => (known === undefined ? lookUp(hash) : lookUpAgain(hash)),
   });
   return {
     /** @returns the token, if it is known, not expired and not revoked */

@@ -1,0 +1,130 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, expect, jest, test } from '@jest/globals';
+import type { BatchLimits } from '../plants/batch-queue.ts';
+import { generateTokenText, hashTokenText, type Token } from './token.ts';
+import { createTokenVerifier } from './token-verifier.ts';
+
+const limits: BatchLimits = {
+  batches: 1,
+  batchItems: 100,
+  batchBytes: 1_000_000,
+  gatherTime: 0,
+  queueItems: 5,
+  queueBytes: 1_000_000,
+  deadline: 10_000,
+};
+
+const tokenOf = (text: string): Token => ({
+  name: 'test',
+  hash: hashTokenText(text),
+  scopes: [],
+  createdAt: new Date(),
+  expiresAt: null,
+  revokedAt: null,
+});
+
+/** As many turns of the event loop as anything here takes. */
+const turns = async () => {
+  for (let turn = 0; turn < 5; turn++) await setImmediate();
+};
+
+/** A verifier whose look-ups end when the test says so, with the tokens of these texts. */
+const start = () => {
+  const lookUps: { size: number; end: (...texts: string[]) => Promise<void>; fail: () => Promise<void> }[] = [];
+  const { verify } = createTokenVerifier({
+    tokens: {
+      findByHashes: (hashes) =>
+        new Promise((resolve, reject) =>
+          lookUps.push({
+            size: hashes.length,
+            end: (...texts) => {
+              resolve(texts.map(tokenOf));
+              return turns();
+            },
+            fail: () => {
+              reject(new Error('failed'));
+              return turns();
+            },
+          }),
+        ),
+    },
+    limits: { tokens: limits, newTokens: limits },
+  });
+  const outcome = (text: string) =>
+    verify(text).then(
+      (token) => token?.name,
+      (error: Error) => error.name,
+    );
+  return { outcome, lookUps, sizes: () => lookUps.map(({ size }) => size) };
+};
+
+const clock = performance.now.bind(performance);
+let now = 0;
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+/** Lets the trust in known tokens end, which is all that reads this clock here. */
+const letTrustEnd = () => {
+  now += 4001;
+  jest.spyOn(performance, 'now').mockImplementation(() => clock() + now);
+};
+
+test('tokens that come together are looked up together, each with its own outcome', async () => {
+  const { outcome, lookUps, sizes } = start();
+  const [good, bad, other] = [generateTokenText(), generateTokenText(), generateTokenText()];
+  const outcomes = [outcome(good), outcome(bad), outcome(good)];
+  await turns();
+  outcomes.push(outcome(other), outcome(generateTokenText()));
+  await turns();
+  expect(sizes()).toEqual([2]);
+  await lookUps[0]?.end(good);
+  expect(sizes()).toEqual([2, 2]);
+  await lookUps[1]?.end(other);
+  expect(await Promise.all(outcomes)).toEqual(['test', undefined, 'test', 'test', undefined]);
+  expect(await outcome(good)).toBe('test');
+  expect(sizes()).toEqual([2, 2]);
+});
+
+test('tokens that nobody knows do not hold up one that was known, not even while its look-up fails', async () => {
+  const { outcome, lookUps, sizes } = start();
+  const good = generateTokenText();
+  const first = outcome(good);
+  await turns();
+  await lookUps[0]?.end(good);
+  expect(await first).toBe('test');
+
+  const unknown = [outcome(generateTokenText())];
+  await turns();
+  // More than may wait.
+  for (let turn = 0; turn < 6; turn++) unknown.push(outcome(generateTokenText()));
+  expect(await unknown[6]).toBe('OverloadedError');
+  expect(sizes()).toEqual([1, 1]);
+  for (const [place, fails] of [
+    [2, true],
+    [3, false],
+  ] as const) {
+    letTrustEnd();
+    const again = outcome(good);
+    await turns();
+    expect(sizes()).toEqual(Array(place + 1).fill(1));
+    await (fails ? lookUps[place]?.fail() : lookUps[place]?.end(good));
+    expect(await again).toBe(fails ? 'Error' : 'test');
+  }
+  await lookUps[1]?.end();
+  await lookUps.at(-1)?.end();
+  expect(await Promise.all(unknown)).toEqual([...Array(6).fill(undefined), 'OverloadedError']);
+});
+
+test('a token that is gone when its trust ends is refused', async () => {
+  const { outcome, lookUps } = start();
+  const good = generateTokenText();
+  const first = outcome(good);
+  await turns();
+  await lookUps[0]?.end(good);
+  expect(await first).toBe('test');
+  letTrustEnd();
+  const again = outcome(good);
+  await turns();
+  await lookUps[1]?.end();
+  expect(await again).toBeUndefined();
+});
