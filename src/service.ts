@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
 import { createDatabase, createPool, type Database } from './database/database.ts';
-import { assertMigrated } from './database/migration-state.ts';
+import { assertReadyToServe } from './database/migration-state.ts';
 import { withinTime } from './database/within-time.ts';
 import { ApiError } from './http/api-error.ts';
 import { createBodySlots } from './http/body-slots.ts';
@@ -72,7 +72,7 @@ export const createService = async ({ config, databaseUrl, logger, droppedLines,
   let stopping = false;
   const assertReady = async () => {
     if (stopping) throw new ApiError('stopping', 'The store is stopping; send requests to another one.');
-    await withinTime(assertMigrated(database), lookUpTimeout);
+    await withinTime(assertReadyToServe(database), lookUpTimeout);
   };
   const app = createApp({
     logger,

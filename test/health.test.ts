@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { lockPlants } from './support/lock-plants.ts';
+import { createTestDatabase } from './support/test-database.ts';
 import { startTestService, type TestService } from './support/test-service.ts';
 
 let service: TestService;
@@ -28,6 +29,42 @@ describe('GET /livez and GET /readyz', () => {
       .send('{}');
     expect([post.status, post.body]).toEqual([503, expected]);
     expect(post.headers['retry-after']).toBe('1');
+  });
+
+  test('are ready on a database that a newer release migrated', async () => {
+    service = await startTestService();
+    await service.database.query(`
+      INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+      VALUES ('newer', '', '99991231000000_newer', now(), now(), 1)`);
+    expect((await service.agent.get('/readyz')).status).toBe(200);
+  });
+
+  test.each([
+    ['is missing', 'DELETE FROM _prisma_migrations'],
+    ['is not finished', 'UPDATE _prisma_migrations SET finished_at = NULL'],
+    ['was rolled back', 'UPDATE _prisma_migrations SET rolled_back_at = now()'],
+  ])('are not ready where one migration %s, code 1502', async (_title, change) => {
+    service = await startTestService();
+    await service.database.query(`${change} WHERE migration_name = '20261121020000_rate_limits'`);
+    const { status, body } = await service.agent.get('/readyz');
+    expect([status, body.error]).toEqual([503, 1502]);
+  });
+
+  test('are live and not ready on a database that only reads, code 1501, and let go of the connection to it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { name, url, administer, drop } = await createTestDatabase();
+    stack.defer(drop);
+    await administer(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    service = await startTestService({}, { databaseUrl: url });
+    const ready = await service.agent.get('/readyz');
+    expect([ready.status, ready.body]).toEqual([
+      503,
+      { error: 1501, message: 'The database cannot be reached; try again later.' },
+    ]);
+    expect((await service.agent.get('/livez')).status).toBe(200);
+    // Sessions that are open stay as they are: as where an address leads to the new primary.
+    await administer(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    expect((await service.agent.get('/readyz')).status).toBe(200);
   });
 
   test('are live and not ready without a database, code 1501, and ready again with it', async () => {

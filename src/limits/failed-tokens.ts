@@ -16,7 +16,9 @@ export const createFailedTokens = () => {
     count: (address: string, headers: Record<string, string>): void => {
       const now = Date.now();
       const last = windows.get(address);
-      const window = last && last.endsAt > now ? last : { failures: 0, endsAt: now + WINDOW };
+      // One that ends later than a window that begins now is of a clock that was set back.
+      const isOpen = last && last.endsAt > now && last.endsAt <= now + WINDOW;
+      const window = isOpen ? last : { failures: 0, endsAt: now + WINDOW };
       window.failures += 1;
       windows.set(address, window);
       if (window.failures <= MAX_FAILURES) return;

@@ -25,21 +25,39 @@ export const createRateLimitRepository = ({ database, requests: limit, seconds }
     inMemoryBlockOnConsumed: limit + 1,
     clearExpiredByTimeout: false,
   });
+  const window = seconds * 1000;
+
+  const consume = async (key: string, requests: number): Promise<Total> => {
+    try {
+      const { consumedPoints, msBeforeNext } = await limiter.consume(key, requests);
+      return { requests: consumedPoints, endsIn: msBeforeNext };
+    } catch (refused) {
+      if (!(refused instanceof RateLimiterRes)) throw refused;
+      // Refused from memory, nothing is counted, and the result says 0.
+      return { requests: refused.consumedPoints || Number.POSITIVE_INFINITY, endsIn: refused.msBeforeNext };
+    }
+  };
+
+  /** A window that ends later than one can that begins now: it began before the clock was set back. */
+  const shorten = async (key: string) => {
+    limiter.deleteInMemoryBlockedAll();
+    const latest = Date.now() + window;
+    await database.rateLimit.updateMany({ where: { key, expire: { gt: latest } }, data: { expire: latest } });
+  };
   return {
-    /** Adds requests to a key, in one statement. Over the limit, the total may be more than was counted. */
+    /** Adds requests to a key, as a rule in one statement. Over the limit, the total may be more than was counted. */
     add: async (key: string, requests: number): Promise<Total> => {
-      try {
-        const { consumedPoints, msBeforeNext } = await limiter.consume(key, requests);
-        return { requests: consumedPoints, endsIn: msBeforeNext };
-      } catch (refused) {
-        if (!(refused instanceof RateLimiterRes)) throw refused;
-        // Refused from memory, nothing is counted, and the result says 0.
-        return { requests: refused.consumedPoints || Number.POSITIVE_INFINITY, endsIn: refused.msBeforeNext };
-      }
+      const total = await consume(key, requests);
+      if (total.endsIn <= window) return total;
+      await shorten(key);
+      return { ...total, endsIn: window };
     },
-    /** Deletes the windows that have ended. */
+    /** Deletes the windows that have ended, and those that are too far in the future to be of this clock. */
     deleteEnded: async (): Promise<void> => {
-      await database.rateLimit.deleteMany({ where: { expire: { lt: Date.now() } } });
+      const now = Date.now();
+      await database.rateLimit.deleteMany({
+        where: { OR: [{ expire: { lt: now } }, { expire: { gt: now + 2 * window } }] },
+      });
     },
   };
 };

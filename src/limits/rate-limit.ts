@@ -32,8 +32,11 @@ export const createRateLimit = ({
   const count = countTogether(counters.add);
   let sweptAt = Date.now();
   const sweep = () => {
-    if (Date.now() < sweptAt + SWEEP_INTERVAL) return;
-    sweptAt = Date.now();
+    const now = Date.now();
+    // The clock may have been set back.
+    sweptAt = Math.min(sweptAt, now);
+    if (now < sweptAt + SWEEP_INTERVAL) return;
+    sweptAt = now;
     counters.deleteEnded().catch(onSweepFailed);
   };
   return async (key, response) => {

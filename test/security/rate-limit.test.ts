@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
+import { lockTable } from '../support/lock-table.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
 const started: TestService[] = [];
@@ -117,6 +118,83 @@ test('counters of windows that have ended → deleted within a minute', async ()
   await send(service);
   while ((await keys()).length > 1) await setTimeout(20);
   expect(await keys()).toEqual(['token:test']);
+});
+
+describe('RATE_LIMIT=2/10, and a clock that was set back an hour', () => {
+  const HOUR = 3_600_000;
+  const now = Date.now.bind(Date);
+  const setBack = (milliseconds = HOUR) => jest.spyOn(Date, 'now').mockImplementation(() => now() - milliseconds);
+  const expectShortWait = ({ status, headers, body }: Awaited<ReturnType<typeof send>>) => {
+    const wait = Number(headers['retry-after']);
+    expect(status).toBe(429);
+    expect(wait).toBeGreaterThan(0);
+    expect(wait).toBeLessThanOrEqual(10);
+    expect(Number(/t=(\d+)$/.exec(headers.ratelimit ?? '')?.[1])).toBe(wait);
+    expect(body.message).toBe(`More than 2 requests in 10 s; try again in ${wait} s.`);
+  };
+  const windowEnd = async (service: TestService) =>
+    Number((await service.database.query("SELECT expire FROM rate_limits WHERE key = 'token:test'"))[0]?.expire);
+
+  test('a token over its limit, which is refused from memory → waits for a window at most, and its counter ends', async () => {
+    const service = await start({ RATE_LIMIT: '2/10' });
+    expect(await statuses(3, () => send(service))).toEqual([200, 200, 429]);
+    setBack();
+    expectShortWait(await send(service));
+    expectShortWait(await send(service));
+    expect(await windowEnd(service)).toBeLessThanOrEqual(Date.now() + 10_000);
+    const afterWindow = Date.now() + 10_001;
+    jest.spyOn(Date, 'now').mockImplementation(() => afterWindow);
+    expect(await statuses(3, () => send(service))).toEqual([200, 200, 429]);
+  });
+
+  test('a token within its limit → goes on counting, and its counter ends', async () => {
+    const service = await start({ RATE_LIMIT: '2/10' });
+    expect((await send(service)).status).toBe(200);
+    setBack();
+    const { status, headers } = await send(service);
+    expect([status, headers.ratelimit]).toEqual([200, '"default";r=0;t=10']);
+    expect(await windowEnd(service)).toBeLessThanOrEqual(Date.now() + 10_000);
+    expectShortWait(await send(service));
+  });
+
+  test('a row of before → healed by the first request, also in a store that has just started', async () => {
+    const service = await start({ RATE_LIMIT: '2/10' });
+    await service.database.query(`INSERT INTO rate_limits VALUES ('token:test', 700, ${Date.now() + HOUR})`);
+    expectShortWait(await send(service));
+    expect(await windowEnd(service)).toBeLessThanOrEqual(Date.now() + 10_000);
+  });
+
+  test('a window that another store began by a clock that is a moment ahead → is not begun anew', async () => {
+    const service = await start({ RATE_LIMIT: '2/10' });
+    await service.database.query(`INSERT INTO rate_limits VALUES ('token:test', 1, ${Date.now() + 10_500})`);
+    expect(await statuses(2, () => send(service))).toEqual([200, 429]);
+  });
+
+  test('rows of before → deleted within a minute', async () => {
+    const service = await start({ RATE_LIMIT: '2/10' });
+    await service.database.query(`INSERT INTO rate_limits VALUES ('token:other', 1, ${Date.now() + HOUR})`);
+    await service.database.query(`INSERT INTO rate_limits VALUES ('token:third', 1, ${Date.now() + 15_000})`);
+    setBack();
+    await send(service);
+    setBack(HOUR - 61_000);
+    await service.database.query(`INSERT INTO rate_limits VALUES ('token:now', 1, ${Date.now() + 15_000})`);
+    await send(service);
+    const keys = async () => (await service.database.query('SELECT key FROM rate_limits')).map(({ key }) => key).sort();
+    while ((await keys()).length > 2) await setTimeout(20);
+    expect(await keys()).toEqual(['token:now', 'token:test']);
+  });
+});
+
+test('counting takes too long → 503, code 1501, after a fifth of REQUEST_TIMEOUT', async () => {
+  const service = await start({ RATE_LIMIT: '2/60', REQUEST_TIMEOUT: '5' });
+  expect((await send(service)).status).toBe(200);
+  const unlock = await lockTable(service.database.url, 'rate_limits');
+  const sentAt = performance.now();
+  const { status, body } = await send(service);
+  expect([status, body.error]).toEqual([503, 1501]);
+  // A statement has three fifths.
+  expect(performance.now() - sentAt).toBeLessThan(2500);
+  await unlock();
 });
 
 test('no RATE_LIMIT → no limit, no field, no row', async () => {
