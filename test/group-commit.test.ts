@@ -43,6 +43,19 @@ describe('concurrent requests', () => {
     expect(await service.database.query('SELECT count(*) FROM plants')).toEqual([{ count: '196' }]);
   });
 
+  test('take one statement a batch, and not one a plant, where the store may not insert', async () => {
+    await service.database.query(`
+      CREATE SEQUENCE attempts;
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN PERFORM nextval('attempts'); RAISE insufficient_privilege; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON plants FOR EACH STATEMENT EXECUTE FUNCTION refuse()`);
+    const responses = await postMany(Array.from({ length: 200 }, (_, index) => index));
+    expect(summary(responses)).toEqual({ '500 1599': 200 });
+    // Halved down to single plants, they were twice as many as there are plants.
+    const [row] = await service.database.query('SELECT last_value FROM attempts');
+    expect(Number(row?.last_value)).toBeLessThan(100);
+  });
+
   test('are told that the outcome is not known when the connection breaks under them, and are not tried again', async () => {
     const unlock = await lockPlants(service.database.url);
     const waiting = postMany([1, 2, 3]);
