@@ -70,9 +70,14 @@ export const createService = async ({ config, databaseUrl, logger, droppedLines,
   });
   const tokens = createTokenRepository({ database });
   let stopping = false;
+  let checking: Promise<void> | undefined;
   const assertReady = async () => {
     if (stopping) throw new ApiError('stopping', 'The store is stopping; send requests to another one.');
-    await withinTime(assertReadyToServe(database), lookUpTimeout);
+    // Probes that come together share a look at the database: they need no token, and are not to take all connections.
+    checking ??= assertReadyToServe(database).finally(() => {
+      checking = undefined;
+    });
+    await withinTime(checking, lookUpTimeout);
   };
   const app = createApp({
     logger,

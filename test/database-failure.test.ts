@@ -42,6 +42,24 @@ describe('a database that does not answer', () => {
   });
 });
 
+test('many probes at once share a look at the database, and take one connection', async () => {
+  service = await startTestService({ REQUEST_TIMEOUT: '60' });
+  const { query, url } = service.database;
+  expect((await service.post({ id: 1, name: 'Fir' })).status).toBe(200);
+  const unlock = await lockTable(url, '_prisma_migrations');
+  const { agent } = service;
+  const probes = Promise.all(Array.from({ length: 100 }, () => agent.get('/readyz').then(({ status }) => status)));
+  const blocked = async () =>
+    (await query("SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"))
+      .length;
+  while ((await blocked()) === 0);
+  // All of them have connections to the store by now.
+  expect((await service.post({ id: 2, name: 'Fir' })).status).toBe(200);
+  expect(await blocked()).toBe(1);
+  await unlock();
+  expect(new Set(await probes)).toEqual(new Set([200]));
+});
+
 test('a database that only reads is 503, code 1501, and a connection that leads to one is not used again', async () => {
   service = await startTestService();
   const { database } = service;

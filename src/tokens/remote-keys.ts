@@ -30,7 +30,8 @@ type RemoteKeysOptions = {
 export const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): JWTVerifyGetKey => {
   const cache: JWKSCacheInput = {};
   let fetchedAt = Number.NEGATIVE_INFINITY;
-  const mayFetch = () => Date.now() >= fetchedAt + FETCH_INTERVAL;
+  // The clock may have been set back.
+  const mayFetch = () => Math.abs(Date.now() - fetchedAt) >= FETCH_INTERVAL;
   const keys = createRemoteJWKSet(new URL(url), {
     cacheMaxAge: MAX_AGE,
     cooldownDuration: COOLDOWN,

@@ -246,6 +246,15 @@ describe('the keys of the identity provider', () => {
     expect((await send(service.token)).status).toBe(200);
   });
 
+  test('failing at first, and the clock is set back → tried again', async () => {
+    provider.state.status = 500;
+    expect((await send(await key.sign())).status).toBe(503);
+    provider.state.status = 200;
+    const exp = now() + 60;
+    passTime(-3_600_000);
+    expect((await send(await key.sign({ exp }))).status).toBe(200);
+  });
+
   test('away, tried once in five seconds → and a known key goes on for a day', async () => {
     const later = { exp: now() + 200_000 };
     expect((await send(await key.sign(later))).status).toBe(200);
