@@ -283,6 +283,29 @@ describe('createBatchQueue', () => {
     expect(sent()).toEqual([[1], [4]]);
   });
 
+  test('keeps what waits where a batch fails for another reason', async () => {
+    const { add, sent, end } = start();
+    const results = [add(1)];
+    await turn();
+    results.push(add(2));
+    await end(0, [Object.assign(new Error(), { code: '42501', name: 'Denied' })]);
+    await end(1);
+    expect(await Promise.all(results)).toEqual(['Denied', 'done']);
+    expect(sent()).toEqual([[1], [2]]);
+  });
+
+  test('keeps no timer for what has its outcome', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
+    const { add, end } = start();
+    const before = timers();
+    const results = [1, 2, 3].map((id) => add(id));
+    expect(timers()).toBe(before + 3);
+    await turn();
+    await end(0);
+    await Promise.all(results);
+    expect(timers()).toBe(before);
+  });
+
   test('tells its observer what enters, leaves and is dropped, each once, with the notes that it made', async () => {
     const seen: unknown[] = [];
     let waiting = () => 0;

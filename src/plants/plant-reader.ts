@@ -37,8 +37,9 @@ export const createPlantReader = ({ repository, limits, longReads, observe }: Pl
   const reads = createBatchQueue({
     run: async (ids: bigint[]) => {
       const found = await repository.findByIds([...new Set(ids)]);
-      const outcomes = new Map([...found].map(([id, plant]) => [id, plant ?? shareLong(id)]));
-      return ids.map((id) => outcomes.get(id) ?? new PlantUnknownError(id));
+      const long = new Map<bigint, ReturnType<typeof shareLong>>();
+      for (const [id, plant] of found) if (plant === undefined) long.set(id, shareLong(id));
+      return ids.map((id) => found.get(id) ?? long.get(id) ?? new PlantUnknownError(id));
     },
     bytesOf: () => 0,
     lateError: () => new DatabaseTimeoutError('The database did not answer in time.'),
