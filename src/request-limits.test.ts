@@ -23,6 +23,7 @@ test('a request stays within REQUEST_TIMEOUT: a fifth for its token, four fifths
   expect([limits.lookUpTimeout, limits.connectTimeout, limits.statementTimeout]).toEqual([1000, 1000, 3000]);
   const { writes, reads, pages, longReads, searches, changes } = limits;
   for (const { deadline } of [writes, reads, pages, longReads, searches, changes]) expect(deadline).toBe(4000);
+  for (const { deadline } of [limits.tokens, limits.newTokens]) expect(deadline).toBe(1000);
 });
 
 test('connecting takes 1.5 s at most, whatever REQUEST_TIMEOUT is', () => {

@@ -1,10 +1,10 @@
-import { setTimeout } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
 import { readConfig } from '../config.ts';
 import { limitRequests } from '../request-limits.ts';
 import type { BatchLimits } from './batch-queue.ts';
 import type { PlantRepository } from './plant-repository.ts';
-import { createPlantStore } from './plant-store.ts';
+import { createPlantStore, type PlantStore } from './plant-store.ts';
 import type { ObservedQueue } from './queue-observer.ts';
 
 const limits: BatchLimits = {
@@ -20,8 +20,16 @@ const limits: BatchLimits = {
 const queues = ['writes', 'reads', 'pages', 'longReads', 'searches', 'changes'] as const;
 
 /** A store on a repository that does what is given. */
-const createStore = (repository: object, overrides: Partial<BatchLimits> = {}) =>
+const createStore = (
+  repository: object,
+  overrides: Partial<BatchLimits> = {},
+  observed: Map<string, ObservedQueue> = new Map(),
+) =>
   createPlantStore({
+    observeQueue: (name, queue) => {
+      observed.set(name, queue);
+      return undefined;
+    },
     repository: repository as PlantRepository,
     limits: Object.fromEntries(queues.map((name) => [name, { ...limits, ...overrides }])) as Record<
       (typeof queues)[number],
@@ -80,6 +88,24 @@ test.each(['update', 'delete'] as const)(
   },
 );
 
+test('a change that reads again, as others were first, has one deadline for all its reads', async () => {
+  let reads = 0;
+  const store = createStore(
+    {
+      findByIds: async () => {
+        reads++;
+        if (reads > 1) await setTimeout(2000);
+        return new Map([[1n, { id: 1n, name: 'Fir' }]]);
+      },
+      update: () => setTimeout(600),
+    },
+    { deadline: 1000 },
+  );
+  const { outcome, duration } = await timed(store.update(1n, {}, () => true));
+  expect(outcome).toBe('DatabaseTimeoutError');
+  expect(duration).toBeLessThan(1500);
+});
+
 test('a change that loses to others until its deadline is refused, and not sent after it', async () => {
   let changes = 0;
   const store = createStore(
@@ -98,20 +124,37 @@ test('a change that loses to others until its deadline is refused, and not sent 
   expect(changes).toBeGreaterThan(1);
 });
 
-test('changes that wait count with the bytes of their plants', async () => {
-  const answered = Promise.withResolvers<{ id: bigint; name: string }>();
-  const store = createStore({ update: () => answered.promise }, { queueBytes: 30_000 });
-  const change = (name: string) =>
-    store.update(1n, { name }).then(
-      () => 'done',
-      (error: Error) => error.name,
+describe('what waits counts with its bytes', () => {
+  const long = 'x'.repeat(10_000);
+  const never = new Promise<never>(() => {});
+  const plant = { id: 1n, name: long, tag: long };
+  const cases: [string, string, (store: PlantStore) => Promise<unknown>, number][] = [
+    ['a plant to be stored', 'writes', (store) => store.create(plant, () => false), 40_000],
+    ['a change', 'changes', (store) => store.update(1n, { name: long, tag: long }), 40_000],
+    ['a change that removes', 'changes', (store) => store.update(1n, { name: long, tag: null }), 20_000],
+    ['a change of a long plant', 'changes', (store) => store.update(1n, { name: 'Fir' }, () => true), 40_006],
+    ['deleting a long plant', 'changes', (store) => store.delete(1n, () => true), 40_000],
+    ['a search', 'searches', (store) => store.list({ limit: 1000, tag: long, nameContains: long }), 40_000],
+    ['a page', 'pages', (store) => store.list({ limit: 1000 }), 0],
+  ];
+  test.each(cases)('%s', async (_title, name, request, bytes) => {
+    const observed = new Map<string, ObservedQueue>();
+    const store = createStore(
+      {
+        findByIds: async () => new Map([[1n, plant]]),
+        ...{ insert: () => never, update: () => never, delete: () => never, search: () => never, list: () => never },
+      },
+      { deadline: 1000, batchItems: 1 },
+      observed,
     );
-  const outcomes = [change('first')];
-  await setTimeout(0);
-  outcomes.push(change('x'.repeat(10_000)), change('x'.repeat(10_000)));
-  expect(await outcomes[2]).toBe('OverloadedError');
-  answered.resolve({ id: 1n, name: 'Fir' });
-  expect(await Promise.all(outcomes)).toEqual(['done', 'done', 'OverloadedError']);
+    // The first leaves, and the second waits for it.
+    const outcomes = [1, 2].map(() => request(store).catch((error: Error) => error.name));
+    const queue = observed.get(name);
+    while (queue?.length() !== 1) await setImmediate();
+    // An item takes 500 bytes of its own.
+    expect(queue.bytes()).toBe(500 + bytes);
+    await Promise.all(outcomes);
+  });
 });
 
 test('as many pages may wait as the queue says, however long they are', async () => {
