@@ -151,6 +151,7 @@ test('the queue, the batches under way and the pool show what waits for PostgreS
   expect(value('plant_store_batch_items_count', writes)).toBe(3);
   expect(value('plant_store_batch_items_bucket', { ...writes, le: '2' })).toBe(2);
   expect(value('plant_store_batch_duration_seconds_sum', writes)).toBeGreaterThan(0.5);
+  expect(value('plant_store_batch_duration_seconds_sum', writes)).toBeLessThan(60);
 });
 
 test('reads of one plant are counted by the pattern of their route, and their batches apart from the writes', async () => {

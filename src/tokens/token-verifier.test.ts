@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import type { BatchLimits } from '../plants/batch-queue.ts';
@@ -127,4 +128,24 @@ test('a token that is gone when its trust ends is refused', async () => {
   await turns();
   await lookUps[1]?.end();
   expect(await again).toBeUndefined();
+});
+
+test('a look-up is in the context of the first request that waits for it', async () => {
+  const request = new AsyncLocalStorage<string>();
+  const contexts: unknown[] = [];
+  const answers: (() => void)[] = [];
+  const findByHashes = () => {
+    contexts.push(request.getStore());
+    return new Promise<Token[]>((resolve) => answers.push(() => resolve([])));
+  };
+  const { verify } = createTokenVerifier({ tokens: { findByHashes }, limits: { tokens: limits, newTokens: limits } });
+  const outcomes = [request.run('first', () => verify(generateTokenText()))];
+  await turns();
+  for (const name of ['second', 'third']) outcomes.push(request.run(name, () => verify(generateTokenText())));
+  await turns();
+  answers[0]?.();
+  await turns();
+  expect(contexts).toEqual(['first', 'second']);
+  answers[1]?.();
+  expect(await Promise.all(outcomes)).toEqual([undefined, undefined, undefined]);
 });
