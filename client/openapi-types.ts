@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 2e946d18fcfaf73b8523b177b286810a83d1187bf353dee1fe1c4c7e0a5d4c10
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: e075e44d70c1e3531c4f9f2398b6ddfd15caea38b071f2973d91f5886c2eaa92
 export interface paths {
     "/plants": {
         parameters: {
@@ -498,7 +498,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The identity provider does not give the keys that the token is checked with (1503). More requests wait than the store accepts; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
+            /** @description The identity provider does not give the keys that the token is checked with (1503). More requests wait than the store accepts; this one changed nothing (1500). The search took too long (1505). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
             503: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1879,7 +1879,7 @@ export interface operations {
                  * @description The code of the error
                  * @example 1004
                  */
-                code: 1000 | 1001 | 1002 | 1003 | 1004 | 1005 | 1006 | 1100 | 1101 | 1102 | 1200 | 1201 | 1202 | 1203 | 1204 | 1400 | 1500 | 1501 | 1502 | 1503 | 1504 | 1599;
+                code: 1000 | 1001 | 1002 | 1003 | 1004 | 1005 | 1006 | 1100 | 1101 | 1102 | 1200 | 1201 | 1202 | 1203 | 1204 | 1400 | 1500 | 1501 | 1502 | 1503 | 1504 | 1505 | 1599;
             };
             cookie?: never;
         };

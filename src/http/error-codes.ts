@@ -194,7 +194,8 @@ const descriptions = {
     status: 503,
     title: 'Search too slow',
     when: 'the search took too long',
-    advice: 'Narrow the search, for example with three or more characters of the name, or with a tag. The database is well.',
+    advice:
+      'Narrow the search, for example with three or more characters of the name, or with a tag. The database is well.',
     example: {
       message:
         'The search took too long; narrow it, for example with three or more characters of the name, or with a tag.',

@@ -48,11 +48,14 @@ const nameRequest = ({ headers }: IncomingMessage, response: ServerResponse): st
   return id;
 };
 
-const isOverload = ({ locals }: Response) => locals.errorCode === errorCodes.overloaded.code;
+/** Under load there are many of these, and none is a fault: a stack for each would add to the load. */
+const NO_FAULT: (number | undefined)[] = [errorCodes.overloaded.code, errorCodes.searchTooSlow.code];
+
+const isFault = ({ locals }: Response) => !NO_FAULT.includes(locals.errorCode);
 
 const levelOf = (response: Response) => {
   if (response.err === undefined) return 'info';
-  return isOverload(response) ? 'warn' : 'error';
+  return isFault(response) ? 'error' : 'warn';
 };
 
 const fieldsOf = (request: IncomingMessage, { headersSent, statusCode, locals }: Response) => ({
@@ -66,8 +69,7 @@ const fieldsOf = (request: IncomingMessage, { headersSent, statusCode, locals }:
   duration: Math.round(performance.now() - (locals.startedAt ?? 0)),
 });
 
-/** An overload is refused at once and is no fault: a stack for each would add to the load. */
 const faultFieldsOf = (request: IncomingMessage, response: Response) => {
   const fields = fieldsOf(request, response);
-  return isOverload(response) ? fields : { ...fields, err: response.err };
+  return isFault(response) ? { ...fields, err: response.err } : fields;
 };
