@@ -22,9 +22,9 @@ export type RequestLimits = {
   outputBytes: number;
 };
 
-const BODY_BYTES = 67_108_864;
-const MAX_BODY_SLOTS = 64;
-const OUTPUT_BYTES = 67_108_864;
+const BODY_BYTES = 33_554_432;
+const MAX_BODY_SLOTS = 32;
+const OUTPUT_BYTES = 33_554_432;
 
 /** Shares REQUEST_TIMEOUT out, so that a request stays within it: a fifth for its token, the rest for its plant. */
 export const limitRequests = ({
@@ -46,7 +46,7 @@ export const limitRequests = ({
     deadline: (requestTimeout * 4) / 5,
   };
   return {
-    // With the usual BODY_LIMIT 64.
+    // With the usual BODY_LIMIT 32.
     bodySlots: Math.min(MAX_BODY_SLOTS, Math.max(2, Math.floor(BODY_BYTES / bodyLimit))),
     outputBytes: OUTPUT_BYTES,
     lookUpTimeout,

@@ -19,7 +19,10 @@ type PoolOptions = {
   statementTimeout: number;
 };
 
-/** The connections to PostgreSQL; each is opened when it is needed. They belong to the database that is made with them. */
+/** How long a connection is idle before the system asks whether the other end is there, in ms. Firewalls forget sooner than Linux asks. */
+const KEEP_ALIVE_DELAY = 60_000;
+
+/** The connections to PostgreSQL, which are kept once they are open. They belong to the database that is made with them. */
 export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool => {
   const pool = new Pool({
     connectionString: url,
@@ -27,9 +30,21 @@ export const createPool = ({ url, connections, connectTimeout, statementTimeout 
     connectionTimeoutMillis: connectTimeout,
     statement_timeout: statementTimeout,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
+    // Never closed because it is idle.
+    idleTimeoutMillis: 0,
   });
   giveUpSilentConnections(pool, statementTimeout);
   return pool;
+};
+
+/**
+ * Opens all connections. It takes several round trips, for which a process that is suddenly busy has no time left. One that
+ * cannot be opened now is opened when it is needed.
+ */
+export const openConnections = async (pool: Pool): Promise<void> => {
+  const connections = Array.from({ length: pool.options.max }, () => pool.connect());
+  for (const { value } of (await Promise.allSettled(connections)) as { value?: PoolClient }[]) value?.release();
 };
 
 /**

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { classifyDatabaseError } from './database-error.ts';
 import { withinTime } from './within-time.ts';
@@ -14,4 +16,18 @@ test('an answer in time is passed on, and so is a failure; no timer stays', asyn
 test('an answer that is late is the failure of a database that cannot be reached', async () => {
   const error = await withinTime(new Promise<Error>(() => {}), 10).catch((reason: Error) => reason);
   expect([error.name, classifyDatabaseError(error)]).toEqual(['DatabaseTimeoutError', 'unreachable']);
+});
+
+test('an answer that arrived in time counts, however busy the process was', async () => {
+  const server = createServer((socket) => socket.end('answer')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const answer = withinTime(once(socket, 'data'), 100);
+  // The server's answer is on its way to this process when it becomes busy for longer than the answer may take.
+  await once(server, 'connection');
+  const end = performance.now() + 300;
+  while (performance.now() < end);
+  expect(String(await answer)).toBe('answer');
+  socket.destroy();
+  server.close();
 });

@@ -2,7 +2,7 @@
 const MIN_HOLD_TIME = 2000;
 const CHECK_INTERVAL = 250;
 /** Bodies that may wait for a slot; what the system has read of each takes up to 64 KiB. */
-const MAX_WAITING = 256;
+const MAX_WAITING = 64;
 
 type Claim = {
   /** The body may be read. */

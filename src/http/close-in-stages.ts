@@ -6,6 +6,14 @@ const MAX_DISCARDED = 65_536;
 /** How long a client has to take its answer before the connection is cut, in ms. */
 const LINGER_TIME = 1000;
 
+/**
+ * Connections that are given that time at once. What was read of each and not parsed takes up to 64 KiB; when a flood of
+ * requests is refused, the oldest are cut off sooner.
+ */
+const MAX_LINGERING = 256;
+
+const lingering = new Set<Duplex>();
+
 /** Makes a response, whose header is not sent yet, the last on its connection. */
 export const closeAfter = (response: ServerResponse): void => {
   const { socket } = response.req;
@@ -22,6 +30,10 @@ export const endInStages = (socket: Duplex, bytes = ''): void => {
   socket.pause();
   if (socket.writable) socket.end(bytes);
   setTimeout(() => socket.destroy(), LINGER_TIME).unref();
+  lingering.add(socket);
+  socket.once('close', () => lingering.delete(socket));
+  const [oldest] = lingering;
+  if (lingering.size > MAX_LINGERING) oldest?.destroy();
 };
 
 /** Whether so much of the body was not read that the connection is better closed than read to its end. */

@@ -21,9 +21,13 @@ type Connection = {
   takenAt: number;
 };
 
+/** Whether the body of a request is not read, or not yet. Pieces of one byte would pile up, at a quarter of a KiB each. */
+const isUnread = (request: IncomingMessage | undefined): boolean =>
+  request !== undefined && !request.complete && request.readableFlowing !== true;
+
 /**
  * The open connections of a server. Each has at most one request in progress: what a client sends ahead (RFC 9112 §9.3.2)
- * waits for its turn, and nothing more is read from that client meanwhile.
+ * waits for its turn. Nothing is parsed while requests wait, or while the body of the one in progress is not wanted.
  */
 export const createConnections = () => {
   const connections = new Map<Socket, Connection>();
@@ -39,9 +43,9 @@ export const createConnections = () => {
     // A request behind a response that closed the connection would get no answer, so it is not executed (RFC 9112 §9.6).
     if (socket.writableEnded || socket.destroyed) return;
     const start = connection.waiting.shift();
+    if (connection.waiting.length === 0 && socket.isPaused()) socket.resume();
     if (start === undefined) return;
     waitingInAll -= 1;
-    if (connection.waiting.length === 0) socket.resume();
     start();
   };
 
@@ -60,7 +64,7 @@ export const createConnections = () => {
       const connection: Connection = { current: undefined, waiting: [], last: undefined, taken: 0, takenAt: 0 };
       connections.set(socket, connection);
       socket.once('close', () => forget(socket));
-      readInSlices(socket, () => connection.waiting.length > 0);
+      readInSlices(socket, () => connection.waiting.length > 0 || isUnread(connection.current?.req));
     },
     enqueue,
     /** Calls `handle` in the request's turn. `isLast`: no other request waits behind it. */

@@ -5,8 +5,9 @@ import type { BodySlots } from './body-slots.ts';
 
 /** A larger body, in bytes, needs a slot to be read. */
 const SMALL_BODY = 16_384;
-/** A client may send its body in chunks of one byte, each of which costs as much CPU as one of 64 KiB. */
-const MAX_PIECES = 16_384;
+/** A piece of one byte costs as much CPU as a large one. From so many on, pieces must have so many bytes on average. */
+const FREE_PIECES = 1000;
+const MIN_AVERAGE_PIECE = 64;
 
 type GatherOptions = {
   /** In bytes. */
@@ -30,10 +31,10 @@ export const gatherBody = (request: Request, { limit, slots }: GatherOptions): P
     let release: (() => void) | undefined;
     const stop = () => {
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      request.pause();
     };
     const fail = (error: ApiError) => {
       stop();
+      request.pause();
       release?.();
       reject(error);
     };
@@ -46,7 +47,7 @@ export const gatherBody = (request: Request, { limit, slots }: GatherOptions): P
       count += 1;
       size += piece.length;
       if (size > limit) return fail(bodyTooLarge(limit));
-      if (count > MAX_PIECES) return fail(tooManyPieces());
+      if (count > FREE_PIECES && size < count * MIN_AVERAGE_PIECE) return fail(tooManyPieces());
       pieces.add(piece);
       if (release === undefined && size > SMALL_BODY) takeSlot();
     };
@@ -62,7 +63,8 @@ export const gatherBody = (request: Request, { limit, slots }: GatherOptions): P
 export const bodyTooLarge = (limit: number): ApiError =>
   new ApiError('bodyTooLarge', `The body should be at most ${limit} bytes.`);
 
-const tooManyPieces = () => new ApiError('bodyTooLarge', `The body comes in more than ${MAX_PIECES} pieces.`);
+const tooManyPieces = () =>
+  new ApiError('bodyTooLarge', `The body comes in many pieces of less than ${MIN_AVERAGE_PIECE} bytes.`);
 
 const tooManyBodies = () =>
   new ApiError('overloaded', 'Too many large bodies are being sent; try again later.', {

@@ -1,4 +1,5 @@
 import { classifyDatabaseError } from '../database/database-error.ts';
+import { setDeadline } from '../database/within-time.ts';
 import { OverloadedError } from './plant-errors.ts';
 import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
 
@@ -101,7 +102,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
         settle,
       };
       const onDeadline = () => settle(entry.state === 'sent' ? lateError() : new OverloadedError('Waited too long.'));
-      const timer = setTimeout(onDeadline, timeout);
+      const timer = setDeadline(onDeadline, timeout);
       queue.push(entry);
       queueBytes += bytes;
       leaveSoon();
