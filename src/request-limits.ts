@@ -22,8 +22,8 @@ export type RequestLimits = {
   outputBytes: number;
 };
 
-const BODY_BYTES = 33_554_432;
-const MAX_BODY_SLOTS = 32;
+const BODY_BYTES = 16_777_216;
+const MAX_BODY_SLOTS = 16;
 const OUTPUT_BYTES = 33_554_432;
 
 /** Shares REQUEST_TIMEOUT out, so that a request stays within it: a fifth for its token, the rest for its plant. */
@@ -46,7 +46,7 @@ export const limitRequests = ({
     deadline: (requestTimeout * 4) / 5,
   };
   return {
-    // With the usual BODY_LIMIT 32.
+    // With the usual BODY_LIMIT 16.
     bodySlots: Math.min(MAX_BODY_SLOTS, Math.max(2, Math.floor(BODY_BYTES / bodyLimit))),
     outputBytes: OUTPUT_BYTES,
     lookUpTimeout,
@@ -57,12 +57,12 @@ export const limitRequests = ({
     writes: { ...limits, gatherTime: 5 },
     // 64 plants of 16 KiB at most: 2 MiB under way.
     reads: { ...limits, batchItems: 64 },
-    // Some 2,000 plants a statement, of 4 KiB at most: 16 MiB under way.
+    // Some 2,000 plants a statement, of 1 KiB at most: 4 MiB under way.
     pages: { ...limits, batchItems: 16, batchBytes: 200_000 },
     // One connection for tokens that anyone may have made up, and two for those that were good before: one may hang.
     newTokens: { ...limits, batches: 1, deadline: lookUpTimeout },
     tokens: { ...limits, deadline: lookUpTimeout },
-    // Plants as long as BODY_LIMIT and pages of 4 MiB: 8 MiB under way.
+    // Plants as long as BODY_LIMIT and pages of 1 MiB: 2 MiB under way.
     longReads: limits,
     // Searches may take seconds, and changes wait for locked rows: neither may take the other's connections, nor all.
     searches: { ...limits, batches: searches },
@@ -70,7 +70,7 @@ export const limitRequests = ({
   };
 };
 
-/** Each may hold a page of 4 MiB. */
+/** Each may hold a page of 1 MiB. */
 const MAX_SEARCHES = 3;
 
 /** What writes, reads and pages leave of the connections, two each; one each at least. */

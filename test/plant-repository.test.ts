@@ -98,8 +98,8 @@ describe('list', () => {
   });
 
   test.each([
-    [4096, true],
-    [4097, false],
+    [1024, true],
+    [1025, false],
   ])('has a plant of %d bytes: %j', async (bytes, isShown) => {
     await insert(1, 'x'.repeat(bytes - 1), 'x');
     const [page] = await repository.list([{ limit: 10 }]);
@@ -108,8 +108,8 @@ describe('list', () => {
 });
 
 describe('search', () => {
-  test('cuts a page before it has more than 4 MiB of names and tags', async () => {
-    const half = 'x'.repeat(2_097_152);
+  test('cuts a page before it has more than 1 MiB of names and tags', async () => {
+    const half = 'x'.repeat(524_288);
     for (const id of [1, 2, 3]) await insert(id, half.slice(1), 'x');
     const page = await repository.search({ limit: 10 });
     expect([page.lastId, page.hasNext, page.isCut]).toEqual([2n, true, true]);

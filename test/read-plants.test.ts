@@ -221,7 +221,7 @@ describe('GET /plants', () => {
   });
 
   test('is as long as asked for where one of its plants is far longer than the others', async () => {
-    await insert(`SELECT i, repeat('木', CASE i WHEN 50 THEN 1000000 ELSE 1 END), NULL FROM generate_series(1, 200) i`);
+    await insert(`SELECT i, repeat('木', CASE i WHEN 50 THEN 300000 ELSE 1 END), NULL FROM generate_series(1, 200) i`);
     expect((await walk('/plants')).map(({ length }) => length)).toEqual([100, 100]);
     // Those at once share statements, in which some have the long plant and some do not.
     const last = Buffer.from('100').toString('base64url');
@@ -230,12 +230,12 @@ describe('GET /plants', () => {
     );
     for (const [index, { body }] of pages.entries()) {
       expect(body).toHaveLength(100);
-      expect(body[49].name).toHaveLength(index % 3 === 0 ? 1_000_000 : 1);
+      expect(body[49].name).toHaveLength(index % 3 === 0 ? 300_000 : 1);
     }
   });
 
   test('is cut short where its plants are so long that nobody could hold a page of them', async () => {
-    await insert(`SELECT i, repeat('x', 1000000), NULL FROM generate_series(1, 10) i`);
+    await insert(`SELECT i, repeat('x', 250000), NULL FROM generate_series(1, 10) i`);
     await insert(`VALUES (11, repeat('x', 9000000), NULL)`);
     expect(await walk('/plants?limit=1000')).toEqual([['1', '2', '3', '4'], ['5', '6', '7', '8'], ['9', '10'], ['11']]);
   });

@@ -7,7 +7,7 @@ import { readInSlices } from './read-in-slices.ts';
  * Requests that may wait behind others on their connections, over all connections; each takes some 4 KiB of memory. A client
  * that sends one more is disconnected.
  */
-const MAX_WAITING = 10_000;
+const MAX_WAITING = 2000;
 
 type Connection = {
   /** The response in progress; undefined while the connection is idle. */

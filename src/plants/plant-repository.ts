@@ -11,9 +11,9 @@ export type PageRequest = { limit: number; after?: bigint | undefined };
 export type PlantFilter = { tag?: string | undefined; nameContains?: string | undefined };
 
 /** Of names and tags on a page: one of very long names is cut short, as neither PostgreSQL nor Node.js can hold all of it. */
-const MAX_PAGE_BYTES = 4_194_304;
+const MAX_PAGE_BYTES = 1_048_576;
 /** Of the name and tag of a plant on a page that shares its statement: a thousand of these are less than a page has at most. */
-const MAX_SHARED_PLANT_BYTES = 4096;
+const MAX_SHARED_PLANT_BYTES = 1024;
 /** Of the name and tag of a plant that is read with others by their ids: 64 of these are 1 MiB. */
 const MAX_SHARED_READ_BYTES = 16_384;
 
