@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
-import { createDatabase, createPool, openConnections, type Database } from './database/database.ts';
+import { createDatabase, createPool, type Database, openConnections } from './database/database.ts';
 import { assertReadyToServe } from './database/migration-state.ts';
 import { withinTime } from './database/within-time.ts';
 import { ApiError } from './http/api-error.ts';

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { killChildren } from './support/children.ts';
 import { startCollector } from './support/collector.ts';
 import { NOTHING_SET, projectFolder, startStore } from './support/store-process.ts';
 import { makeTemporaryFolder } from './support/temporary-folder.ts';
@@ -15,6 +16,7 @@ beforeEach(async () => {
   database = await createTestDatabase();
 });
 afterEach(async () => {
+  killChildren();
   await database.drop();
   rmSync(folder, { recursive: true });
 });

@@ -14,7 +14,7 @@ type Connection = {
   current: ServerResponse | undefined;
   /** Starts each request that was read while another one was in progress. */
   waiting: (() => void)[];
-  /** The response to the request that was read last. */
+  /** The response to the request that was read last, until it is finished. */
   last: ServerResponse | undefined;
   /** Bytes of responses that the client has taken, and when that last grew, in ms. */
   taken: number;
@@ -39,6 +39,8 @@ export const createConnections = () => {
   };
 
   const startNext = (socket: Socket, connection: Connection) => {
+    // Neither is kept: connections may be idle for long, and a response refers to all of its request.
+    if (connection.last === connection.current) connection.last = undefined;
     connection.current = undefined;
     // A request behind a response that closed the connection would get no answer, so it is not executed (RFC 9112 §9.6).
     if (socket.writableEnded || socket.destroyed) return;

@@ -1,6 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
 import { exchangeBytes } from '../support/raw-http.ts';
@@ -213,6 +215,25 @@ describe('uploads', () => {
     expect(answers[0]?.status).toBe(200);
     expect(await service.stored(1n)).toMatchObject({ name });
   });
+});
+
+test('nothing of a request is kept on a connection that stays open', async () => {
+  await start();
+  const responses: WeakRef<object>[] = [];
+  const note = (message: unknown) => responses.push(new WeakRef((message as { response: object }).response));
+  subscribe('http.server.request.start', note);
+  const socket = await open();
+  socket.resume();
+  socket.write(request('POST', '/plants', { id: 1, name: 'Fir' }));
+  expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
+  unsubscribe('http.server.request.start', note);
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  await waitUntil('the release of the response', () => {
+    collectGarbage();
+    return responses.length > 0 && responses.every((response) => response.deref() === undefined);
+  });
+  expect(socket.destroyed).toBe(false);
 });
 
 describe('a store that stops', () => {

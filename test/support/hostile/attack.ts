@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** What an attack is aimed at. `token` may read and write; `largeId` is the id of a plant of nearly 1 MiB. */
+/** What an attack is aimed at. `token` may read and write; `largeId` is the id of a plant of nearly 1 MiB, with more of them behind it. */
 export type Target = { port: number; token: string; largeId: number };
 
 /** Goes on until `signal` aborts. */

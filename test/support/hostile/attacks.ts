@@ -31,7 +31,9 @@ export const attacks: Record<string, Attack> = {
   'pipelined reads of a large plant, never read': sendAndNeverRead(14, (token, largeId) =>
     pipelined(requestBytes(token, `/plants/${largeId}`), 300),
   ),
-  'large pages, never read': sendAndNeverRead(400, (token) => requestBytes(token, '/plants?limit=1000')),
+  'large pages, never read': sendAndNeverRead(400, (token, largeId) =>
+    requestBytes(token, `/plants?limit=1000&cursor=${Buffer.from(String(largeId)).toString('base64url')}`),
+  ),
   'pipelined documents without a token, never read': sendAndNeverRead(50, () =>
     pipelined(Buffer.from('GET /openapi.json HTTP/1.1\r\nHost: store\r\n\r\n'), 60),
   ),
