@@ -34,13 +34,15 @@ export const createLog = ({ level, format, worker }: LogOptions): Log => {
     fd: 1,
     maxLength: MAX_WAITING,
     ...(readable
-      ? { sync: true }
+      ? // A terminal is read; what else readable lines go to may not be.
+        { sync: process.stdout.isTTY === true, minLength: 0 }
       : { sync: false, contentMode: 'buffer', periodicFlush: FLUSH_INTERVAL, ...gathering(worker) }),
   });
   let droppedLines = 0;
-  destination.on('drop', () => {
+  const onDrop = () => {
     droppedLines += 1;
-  });
+  };
+  destination.on('drop', onDrop);
   destination.once('error', reportOnce);
   destination.on('error', () => {});
   const logger = pino(
@@ -51,7 +53,7 @@ export const createLog = ({ level, format, worker }: LogOptions): Log => {
       formatters: { level: (label) => ({ level: label }) },
       hooks: readable ? {} : { streamWrite: toBytes },
     },
-    readable ? makeReadable(destination) : destination,
+    readable ? makeReadable(destination, onDrop) : destination,
   );
   return { logger, droppedLines: () => droppedLines, flush: () => flush(destination) };
 };
@@ -62,14 +64,22 @@ const reportOnce = ({ message }: Error) => {
   );
 };
 
-const makeReadable = (destination: sonicBoom.SonicBoom) =>
-  pretty({
+/** pino-pretty waits for its destination, and would keep all lines meanwhile. */
+const makeReadable = (destination: sonicBoom.SonicBoom, onDrop: () => void) => {
+  const lines = pretty({
     destination,
     ignore: 'pid,hostname',
     translateTime: 'SYS:HH:MM:ss.l',
     singleLine: true,
     errorLikeObjectKeys: ['err'],
   });
+  return {
+    write: (line: string) => {
+      if (lines.writableLength > MAX_WAITING) onDrop();
+      else lines.write(line);
+    },
+  };
+};
 
 /**
  * Of lines that are text, SonicBoom counts the bytes of all that wait with each that comes, for which V8 copies them: 8 kB

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -221,20 +222,27 @@ test('a crash exits with 1, and its reason is in the log', async () => {
   expect(store.output.text).toMatch(/"level":"fatal".*a crash on purpose/);
 });
 
-test('in production the store starts without its database', async () => {
-  const DATABASE_URL = 'postgresql://x:y@127.0.0.1:1/x';
-  const store = spawnCommand(['serve'], { NODE_ENV: 'production', PORT: '0', DATABASE_URL });
-  const exit = once(store, 'exit');
-  let output = '';
-  store.stdout?.on('data', (chunk) => {
-    output += chunk;
-  });
-  await waitUntil('the store to listen', () => /"port":\d+.*"listening"/.test(output) || store.exitCode !== null);
-  const port = /"port":(\d+).*"listening"/.exec(output)?.[1];
-  expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
-  store.kill('SIGTERM');
-  expect(await exit).toEqual([0, null]);
-});
+test.each(['refuses connections', 'never answers'])(
+  'in production the store starts on a database that %s',
+  async (what) => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const databasePort = what === 'never answers' ? (silent.address() as AddressInfo).port : 1;
+    const DATABASE_URL = `postgresql://x:y@127.0.0.1:${databasePort}/x`;
+    const store = spawnCommand(['serve'], { NODE_ENV: 'production', PORT: '0', DATABASE_URL });
+    const exit = once(store, 'exit');
+    let output = '';
+    store.stdout?.on('data', (chunk) => {
+      output += chunk;
+    });
+    await waitUntil('the store to listen', () => /"port":\d+.*"listening"/.test(output) || store.exitCode !== null);
+    const port = /"port":(\d+).*"listening"/.exec(output)?.[1];
+    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
+    store.kill('SIGTERM');
+    expect(await exit).toEqual([0, null]);
+    silent.close();
+  },
+);
 
 describe('a token file that cannot be written', () => {
   const start = (DATABASE_URL: string) =>

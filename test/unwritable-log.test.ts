@@ -75,6 +75,9 @@ test.each(['json', 'pretty'])('a full disk neither holds up requests nor the sto
   expect(errors.match(/the log cannot be written/g)).toHaveLength(1);
 });
 
-test('a pipe that nobody reads neither holds up requests nor the stop', async () => {
-  await serve('pipe', 'json', fillLog);
-});
+test.each(['json', 'pretty'])(
+  'a pipe that nobody reads neither holds up requests nor the stop (%s)',
+  async (format) => {
+    await serve('pipe', format, fillLog);
+  },
+);

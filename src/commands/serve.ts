@@ -41,7 +41,6 @@ export const serve = async (config: Config): Promise<void> => {
     logger.info({ signal }, 'stopping');
     await server.stop();
     logger.info('stopped');
-    await log.flush();
     // Requests are answered. The embedded PostgreSQL writes a checkpoint before it stops, which is not to be cut off.
     stopped();
   } finally {

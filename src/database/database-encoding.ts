@@ -13,7 +13,11 @@ export class DatabaseEncodingError extends Error {
  * @throws {DatabaseEncodingError}
  */
 export const checkEncoding = async (url: string): Promise<void> => {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT });
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    query_timeout: CONNECT_TIMEOUT,
+  });
   client.on('error', () => {});
   try {
     await client.connect();
@@ -21,7 +25,8 @@ export const checkEncoding = async (url: string): Promise<void> => {
   } catch (error) {
     if (classifyDatabaseError(error) === undefined) throw error;
   } finally {
-    await client.end();
+    // Not awaited: a database that does not answer does not close its end either.
+    client.end().catch(() => {});
   }
 };
 

@@ -33,7 +33,10 @@ const FAILURE_CODES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
 
 /** The driver throws these without a code (pg-pool 3, pg 8). */
 const FAILURE_MESSAGES: typeof FAILURE_CODES = [
-  ['unreachable', /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout|SASL: )/],
+  [
+    'unreachable',
+    /^(timeout (exceeded when trying to connect|expired)|Query read timeout|Connection terminated due to connection timeout|SASL: )/,
+  ],
   ['unreachable', /^(The server does not support SSL|There was an error establishing an SSL)/],
   ['interrupted', /^(Connection terminated|Client has encountered a connection error)/],
 ];

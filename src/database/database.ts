@@ -43,8 +43,12 @@ export const createPool = ({ url, connections, connectTimeout, statementTimeout 
  * cannot be opened now is opened when it is needed.
  */
 export const openConnections = async (pool: Pool): Promise<void> => {
-  const connections = Array.from({ length: pool.options.max }, () => pool.connect());
-  for (const { value } of (await Promise.allSettled(connections)) as { value?: PoolClient }[]) value?.release();
+  const open = () =>
+    pool.connect().then(
+      (client) => client.release(),
+      () => {},
+    );
+  await Promise.all(Array.from({ length: pool.options.max }, open));
 };
 
 /**

@@ -7,13 +7,13 @@ const MAX_WAITING = 64;
 type Claim = {
   /** The body may be read. */
   onGranted: () => void;
-  /** The body must be dropped: too many wait, or it held its slot for long while others waited. */
-  onGiveUp: () => void;
+  /** The body held its slot for long while others waited, and must be dropped. */
+  onLost: () => void;
 };
 
 export type BodySlots = {
-  /** @returns a function that gives the slot back, or no longer waits for one */
-  take: (claim: Claim) => () => void;
+  /** @returns a function that gives the slot back, or no longer waits for one; undefined where too many wait */
+  take: (claim: Claim) => (() => void) | undefined;
 };
 
 /**
@@ -37,7 +37,7 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
   const passOn = () => {
     const latest = performance.now() - MIN_HOLD_TIME;
     const overdue = [...holders].filter(([, since]) => since <= latest).slice(0, waiting.size);
-    for (const [{ onGiveUp }] of overdue) onGiveUp();
+    for (const [{ onLost }] of overdue) onLost();
     if (waiting.size > 0) return;
     clearInterval(check);
     check = undefined;
@@ -45,10 +45,10 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
 
   return {
     take: (claim) => {
+      if (waiting.size >= MAX_WAITING) return undefined;
       waiting.add(claim);
       grantNext();
       if (waiting.has(claim)) check ??= setInterval(passOn, CHECK_INTERVAL).unref();
-      if (waiting.size > MAX_WAITING) claim.onGiveUp();
       return () => {
         waiting.delete(claim);
         if (holders.delete(claim)) grantNext();

@@ -23,8 +23,8 @@ export const checkHeaders: RequestHandler = (request, response, next) => {
 
 const findProblem = (request: IncomingMessage): string | undefined => {
   const { host } = request.headers;
-  if (host === undefined) return request.httpVersion === '1.0' ? undefined : 'The Host header is missing.';
-  if (!HOST.test(host)) return 'The Host header is not a host with an optional port.';
+  if (host === undefined && request.httpVersion !== '1.0') return 'The Host header is missing.';
+  if (host !== undefined && !HOST.test(host)) return 'The Host header is not a host with an optional port.';
   const name = findRepeated(request);
   return name && `There is more than one ${name} header.`;
 };

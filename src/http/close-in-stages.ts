@@ -36,8 +36,8 @@ export const endInStages = (socket: Duplex, bytes = ''): void => {
   if (lingering.size > MAX_LINGERING) oldest?.destroy();
 };
 
-/** Whether so much of the body was not read that the connection is better closed than read to its end. */
-export const isLeftUnread = ({ complete, headers }: IncomingMessage): boolean => {
-  const { 'transfer-encoding': chunked, 'content-length': length = 0 } = headers;
-  return !complete && (chunked !== undefined || Number(length) > MAX_DISCARDED);
+/** Whether the body was given up, or so much of it was not read that the connection is better closed than read to its end. */
+export const isLeftUnread = (request: IncomingMessage): boolean => {
+  const { 'transfer-encoding': chunked, 'content-length': length = 0 } = request.headers;
+  return !request.complete && (request.isPaused() || chunked !== undefined || Number(length) > MAX_DISCARDED);
 };

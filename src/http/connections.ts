@@ -5,9 +5,10 @@ import { readInSlices } from './read-in-slices.ts';
 
 /**
  * Requests that may wait behind others on their connections, over all connections; each takes some 4 KiB of memory. A client
- * that sends one more is disconnected.
+ * that sends one more, and has more than a few, is disconnected.
  */
 const MAX_WAITING = 2000;
+const FEW_WAITING = 4;
 
 type Connection = {
   /** The response in progress; undefined while the connection is idle. */
@@ -16,6 +17,8 @@ type Connection = {
   waiting: (() => void)[];
   /** The response to the request that was read last, until it is finished. */
   last: ServerResponse | undefined;
+  /** Whether the last request was answered before all of its body came. */
+  hasBodyLeft: boolean;
   /** Bytes of responses that the client has taken, and when that last grew, in ms. */
   taken: number;
   takenAt: number;
@@ -40,7 +43,10 @@ export const createConnections = () => {
 
   const startNext = (socket: Socket, connection: Connection) => {
     // Neither is kept: connections may be idle for long, and a response refers to all of its request.
-    if (connection.last === connection.current) connection.last = undefined;
+    if (connection.last === connection.current) {
+      connection.hasBodyLeft = connection.last?.req.complete === false;
+      connection.last = undefined;
+    }
     connection.current = undefined;
     // A request behind a response that closed the connection would get no answer, so it is not executed (RFC 9112 §9.6).
     if (socket.writableEnded || socket.destroyed) return;
@@ -58,12 +64,19 @@ export const createConnections = () => {
     if (connection.current === undefined) return start();
     connection.waiting.push(start);
     waitingInAll += 1;
-    if (waitingInAll > MAX_WAITING) socket.destroy();
+    if (waitingInAll > MAX_WAITING && connection.waiting.length > FEW_WAITING) socket.destroy();
   };
 
   return {
     add: (socket: Socket): void => {
-      const connection: Connection = { current: undefined, waiting: [], last: undefined, taken: 0, takenAt: 0 };
+      const connection: Connection = {
+        current: undefined,
+        waiting: [],
+        last: undefined,
+        hasBodyLeft: false,
+        taken: 0,
+        takenAt: performance.now(),
+      };
       connections.set(socket, connection);
       socket.once('close', () => forget(socket));
       readInSlices(socket, () => connection.waiting.length > 0 || isUnread(connection.current?.req));
@@ -75,6 +88,7 @@ export const createConnections = () => {
       const connection = connections.get(socket);
       if (connection === undefined) return;
       connection.last = response;
+      connection.hasBodyLeft = false;
       enqueue(socket, () => {
         connection.current = response;
         response.once('close', () => startNext(socket, connection));
@@ -85,7 +99,7 @@ export const createConnections = () => {
     replaceLast: (socket: Socket, start: () => void): void => {
       connections.get(socket)?.waiting.splice(-1, 1, start);
     },
-    find: (socket: Socket): Pick<Connection, 'current' | 'last'> | undefined => connections.get(socket),
+    find: (socket: Socket): Pick<Connection, 'current' | 'last' | 'hasBodyLeft'> | undefined => connections.get(socket),
     /** Makes the last response on each connection close it, where its header is not sent yet. */
     closeBehindResponses: (): void => {
       for (const { current, waiting } of connections.values()) {

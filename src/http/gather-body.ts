@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { ApiError } from './api-error.ts';
 import { createBodyPieces } from './body-pieces.ts';
 import type { BodySlots } from './body-slots.ts';
@@ -20,28 +20,40 @@ export type GatheredBody = { bytes: Buffer; release: () => void };
 
 /**
  * Reads the body of a request as it was sent. Stops reading, and holds nothing any more, when it is too large, the client
- * goes away, or too many large bodies are being read. (`raw-body` cannot be interrupted.)
+ * goes away, the request is answered meanwhile, or too many large bodies are being read. (`raw-body` cannot be interrupted.)
  * @throws {ApiError} 1000, 1002, 1500
  */
-export const gatherBody = (request: Request, { limit, slots }: GatherOptions): Promise<GatheredBody> =>
+export const gatherBody = (request: Request, response: Response, options: GatherOptions): Promise<GatheredBody> =>
   new Promise((resolve, reject) => {
+    const { limit, slots } = options;
     const pieces = createBodyPieces();
     let count = 0;
     let size = 0;
+    let isSettled = false;
     let release: (() => void) | undefined;
-    const stop = () => {
-      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+    const settle = () => {
+      isSettled = true;
+      request.off('data', onData).off('end', onEnd);
+      response.off('close', onClose);
     };
     const fail = (error: ApiError) => {
-      stop();
+      // A body that is complete keeps its slot until it is parsed.
+      if (isSettled) return;
+      settle();
       request.pause();
       release?.();
       reject(error);
     };
+    const goOn = () => {
+      request.resume();
+      // Node.js believes that it reads already.
+      request.socket.resume();
+    };
     const takeSlot = () => {
       request.pause();
-      release = () => {};
-      release = slots.take({ onGranted: () => request.resume(), onGiveUp: () => fail(tooManyBodies()) });
+      const giveBack = slots.take({ onGranted: goOn, onLost: () => fail(tooManyBodies()) });
+      if (giveBack === undefined) fail(tooManyBodies());
+      else release = giveBack;
     };
     const onData = (piece: Buffer) => {
       count += 1;
@@ -52,12 +64,15 @@ export const gatherBody = (request: Request, { limit, slots }: GatherOptions): P
       if (release === undefined && size > SMALL_BODY) takeSlot();
     };
     const onEnd = () => {
-      stop();
+      settle();
       resolve({ bytes: pieces.join(), release: () => release?.() });
     };
     const onClose = () => fail(new ApiError('bodyNotJson', 'The body ended early.'));
+    if (response.destroyed) return onClose();
     if (Number(request.headers['content-length']) > SMALL_BODY) takeSlot();
-    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+    if (isSettled) return;
+    request.on('data', onData).on('end', onEnd);
+    response.on('close', onClose);
   });
 
 export const bodyTooLarge = (limit: number): ApiError =>
@@ -66,7 +81,7 @@ export const bodyTooLarge = (limit: number): ApiError =>
 const tooManyPieces = () =>
   new ApiError('bodyTooLarge', `The body comes in many pieces of less than ${MIN_AVERAGE_PIECE} bytes.`);
 
-const tooManyBodies = () =>
+export const tooManyBodies = (): ApiError =>
   new ApiError('overloaded', 'Too many large bodies are being sent; try again later.', {
     headers: { 'Retry-After': '1' },
   });

@@ -55,8 +55,8 @@ export const createHttpServer = (options: HttpServerOptions) => {
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
   const refuse: Refuse = {
     request: (response, error) => {
+      if (!response.headersSent) onRefused?.(error);
       refuseRequest(response, error);
-      onRefused?.(error);
     },
     connection: (socket, error) => {
       refuseConnection(socket, error);
@@ -161,8 +161,9 @@ type ClientErrorOptions = { error: ClientError; socket: Socket; connections: Con
  */
 const answerClientError = ({ error, socket, connections, refuse }: ClientErrorOptions): void => {
   const answer = clientErrorAnswer(error);
-  const { current, last } = connections.find(socket) ?? {};
+  const { current, last, hasBodyLeft } = connections.find(socket) ?? {};
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else if (hasBodyLeft) endInStages(socket);
   else if (last === undefined || last.req.complete)
     connections.enqueue(socket, () => refuse.connection(socket, answer));
   else if (last !== current) connections.replaceLast(socket, () => refuse.connection(socket, answer));

@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import { ApiError } from './api-error.ts';
 import type { BodySlots } from './body-slots.ts';
 import { JsonTooComplexError, parseExactJson } from './exact-json.ts';
-import { bodyTooLarge, gatherBody } from './gather-body.ts';
+import { bodyTooLarge, gatherBody, tooManyBodies } from './gather-body.ts';
 import { createTurns } from './turns.ts';
 
 type Decompress = (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>;
@@ -21,6 +21,8 @@ const decompressors = new Map<string, Decompress>([
 const COMPRESSION_OVERHEAD = 1024;
 /** A larger body is parsed in its turn: many at once would hold up every other request. */
 const LARGE_BODY = 16_384;
+/** Bodies that may wait for that turn: parsing them takes two seconds at most. */
+const MAX_WAITING = 256;
 
 /** Reads a body as JSON; see `parseExactJson`. */
 export type JsonBodyReader = (request: Request, response: Response) => Promise<unknown>;
@@ -45,10 +47,15 @@ export const createJsonBodyReader = ({ limit, slots, mediaType }: JsonBodyReader
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
     if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
     inviteBody(request, response);
-    const { bytes, release } = await gatherBody(request, { limit: maxBytes, slots });
+    const { bytes, release } = await gatherBody(request, response, { limit: maxBytes, slots });
     try {
       if (decompress === undefined && bytes.length <= LARGE_BODY) return parseJson(bytes);
-      return await inTurn(async () => parseJson(decompress ? await decompress(bytes, limit) : bytes));
+      if (inTurn.waiting() >= MAX_WAITING) throw tooManyBodies();
+      return await inTurn(async () => {
+        // Nobody waits for it any more.
+        if (response.destroyed) throw new ApiError('bodyNotJson', 'The client went away.');
+        return parseJson(decompress ? await decompress(bytes, limit) : bytes);
+      });
     } finally {
       release();
     }

@@ -8,7 +8,7 @@ import { sendJson } from './send-json.ts';
 /** Answers, outside of the app, a request behind which anything may come: its body is broken, or its target no path. */
 export const refuseRequest = (response: ServerResponse, error: ApiError): void => {
   if (response.headersSent) {
-    response.destroy();
+    if (!response.writableFinished) response.destroy();
     return;
   }
   closeAfter(response);

@@ -4,7 +4,7 @@ import type { OutputBudget } from './output-budget.ts';
 /** From this size on, in bytes, a body is counted while it waits for its client, and sent in pieces. */
 const LARGE_BODY = 16_384;
 /** The size of a piece, in bytes. */
-const PIECE = 65_536;
+const PIECE = 16_384;
 
 /**
  * Answers with a body. What `response.json` does besides (settings for JSON, a media type parsed and put together again,

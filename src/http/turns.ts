@@ -6,12 +6,17 @@ import { setImmediate } from 'node:timers/promises';
  */
 export const createTurns = () => {
   let last: Promise<unknown> = Promise.resolve();
-  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+  let waiting = 0;
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    waiting += 1;
     const result = last.then(work);
-    last = result.then(
-      () => setImmediate(),
-      () => setImmediate(),
-    );
+    const goOn = () => {
+      waiting -= 1;
+      return setImmediate();
+    };
+    last = result.then(goOn, goOn);
     return result;
   };
+  /** How many pieces are not done yet. */
+  return Object.assign(inTurn, { waiting: () => waiting });
 };

@@ -30,9 +30,11 @@ export const createTokenVerifier = ({ tokens, limits, jwts }: TokenVerifierOptio
     ttl: TRUST_DURATION,
     // By default the cache sets a timer for each millisecond in which it is asked, to read the clock once in it.
     ttlResolution: 0,
-    // Who made tokens up is not to hold up those whose token was good a moment ago.
+    // Made-up tokens must not delay clients whose token was good a moment ago.
     noDeleteOnStaleGet: true,
     noDeleteOnFetchRejection: true,
+    // More look-ups at once than there is room for would fail otherwise.
+    ignoreFetchAbort: true,
     // Several requests with one token that is not known share one look-up.
     fetchMethod: (_key, known, { context: hash }) => (known === undefined ? lookUp(hash) : lookUpAgain(hash)),
   });

@@ -183,6 +183,45 @@ describe('uploads', () => {
     expect(service.log.some(({ error }) => error === 1500)).toBe(false);
   });
 
+  test('in chunks wait for a slot, too, and are read then', async () => {
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
+    for (let count = 0; count < 2; count++)
+      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    const text = JSON.stringify({ id: 1, name: 'x'.repeat(300_000) });
+    const chunk = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+    const fields = ['Transfer-Encoding: chunked', 'Connection: close'];
+    const socket = await open();
+    const answer = once(socket, 'data');
+    socket.resume();
+    socket.write(header('POST', '/plants', fields) + chunk);
+    expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test('that were refused, or given up by their clients, leave their slots to others', async () => {
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
+    for (let count = 0; count < 2; count++)
+      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    const posts = Array.from({ length: 200 }, (_, id) => service.post({ id, name: 'x'.repeat(20_000) }));
+    const statuses = (await Promise.all(posts)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    for (let count = 0; count < 50; count++) {
+      const socket = await open();
+      socket.write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+      socket.destroy();
+    }
+    const startedAt = performance.now();
+    expect((await service.post({ id: 1000, name: 'x'.repeat(100_000) })).status).toBe(200);
+    // Slots that nobody gave back would be passed on two seconds later at the earliest.
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
+  test('that were answered already are not answered again when they stall', async () => {
+    await start({ REQUEST_TIMEOUT: '1' });
+    const head = header('POST', '/plants', ['Content-Length: 50000']).replace(service.token, 'x');
+    const answers = await exchange(head);
+    expect(answers.map(({ status }) => status)).toEqual([401]);
+  });
+
   test('past those that may wait for a slot are refused at once', async () => {
     await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
     for (let count = 0; count < 2 + 64; count++)

@@ -63,6 +63,10 @@ describe('400, a closed connection and nothing stored, neither from the request 
     ['a Host that is more than a host', () => post(1).replace('Host: x', 'Host: a b/c?d@e')],
     ['a Host with a port that is none', () => post(1).replace('Host: x', 'Host: x:y')],
     ['a second Authorization', () => post(1, 'Authorization: Bearer x\r\n')],
+    [
+      'a second Authorization of HTTP/1.0',
+      () => post(1, 'Authorization: Bearer x\r\n').replace('HTTP/1.1', 'HTTP/1.0').replace('Host: x\r\n', ''),
+    ],
     ['a second Content-Type', () => post(1, 'content-type: application/json\r\n')],
     ['no Host', () => post(1).replace('Host: x\r\n', '')],
     ['a chunk size beyond 64 bits', () => chunked(`1${'0'.repeat(16)}${size}\r\n${plant}\r\n0\r\n\r\n`)],
