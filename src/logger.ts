@@ -99,14 +99,16 @@ const createIsoTime = () => {
   };
 };
 
-const flush = (destination: sonicBoom.SonicBoom): Promise<void> =>
-  new Promise((resolve) => {
-    const tooLong = setTimeout(resolve, FLUSH_TIMEOUT);
-    destination.flush(() => {
-      clearTimeout(tooLong);
-      resolve();
-    });
+/** Twice: the first may only wait for a write under way, and leave what came after it. */
+const flush = async (destination: sonicBoom.SonicBoom): Promise<void> => {
+  const flushOnce = () => new Promise<void>((resolve) => destination.flush(() => resolve()));
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, FLUSH_TIMEOUT);
   });
+  await Promise.race([flushOnce().then(flushOnce), tooLong]);
+  clearTimeout(timer);
+};
 
 const gathering = (worker: number | undefined) =>
   worker === undefined

@@ -117,7 +117,7 @@ export const createService = async ({ config, databaseUrl, logger, droppedLines,
       try {
         await instruments.start();
         const port = await server.listen(config.host, config.port);
-        void openConnections(pool);
+        openConnections(database, pool).catch(() => {});
         return port;
       } catch (error) {
         await release();

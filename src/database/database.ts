@@ -42,7 +42,9 @@ export const createPool = ({ url, connections, connectTimeout, statementTimeout 
  * Opens all connections. It takes several round trips, for which a process that is suddenly busy has no time left. One that
  * cannot be opened now is opened when it is needed.
  */
-export const openConnections = async (pool: Pool): Promise<void> => {
+export const openConnections = async (database: Database, pool: Pool): Promise<void> => {
+  // From then on Prisma listens for connections that are lost, and closes the pool with its own end.
+  await database.$connect();
   const open = () =>
     pool.connect().then(
       (client) => client.release(),
