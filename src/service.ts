@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
-import { createDatabase, createPool, type Database, openConnections } from './database/database.ts';
+import { createDatabase, createPool, type Database } from './database/database.ts';
 import { assertReadyToServe } from './database/migration-state.ts';
 import { withinTime } from './database/within-time.ts';
 import { ApiError } from './http/api-error.ts';
@@ -116,9 +116,7 @@ export const createService = async ({ config, databaseUrl, logger, droppedLines,
     start: async () => {
       try {
         await instruments.start();
-        const port = await server.listen(config.host, config.port);
-        openConnections(database, pool).catch(() => {});
-        return port;
+        return await server.listen(config.host, config.port);
       } catch (error) {
         await release();
         throw error;

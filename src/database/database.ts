@@ -19,38 +19,54 @@ type PoolOptions = {
   statementTimeout: number;
 };
 
-/** How long a connection is idle before the system asks whether the other end is there, in ms. Firewalls forget sooner than Linux asks. */
-const KEEP_ALIVE_DELAY = 60_000;
+/** A timer that is late by so many ms shows that this process was busy, and had no time for the connection. */
+const LATE = 250;
+const MAX_ATTEMPTS = 3;
 
-/** The connections to PostgreSQL, which are kept once they are open. They belong to the database that is made with them. */
+/** Tries again to open a connection that timed out because this process was busy: opening one takes several round trips. */
+class PatientPool extends Pool {
+  override connect(): Promise<PoolClient>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<PoolClient> | undefined {
+    const opening = this.open(1);
+    if (callback === undefined) return opening;
+    opening.then(
+      (client) => callback(undefined, client, (error) => client.release(error)),
+      (error: Error) => callback(error, undefined, () => {}),
+    );
+    return undefined;
+  }
+
+  private async open(attempt: number): Promise<PoolClient> {
+    const startedAt = performance.now();
+    try {
+      return await super.connect();
+    } catch (error) {
+      const { connectionTimeoutMillis = 0 } = this.options;
+      const wasBusy = performance.now() - startedAt > connectionTimeoutMillis + LATE;
+      if (!wasBusy || attempt === MAX_ATTEMPTS) throw error;
+      return this.open(attempt + 1);
+    }
+  }
+}
+
+type ConnectCallback = (
+  error: Error | undefined,
+  client: PoolClient | undefined,
+  done: (error?: Error | boolean) => void,
+) => void;
+
+/** The connections to PostgreSQL; each is opened when it is needed. They belong to the database that is made with them. */
 export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool => {
-  const pool = new Pool({
+  const pool = new PatientPool({
     connectionString: url,
     max: connections,
     connectionTimeoutMillis: connectTimeout,
     statement_timeout: statementTimeout,
     keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
-    // Never closed because it is idle.
-    idleTimeoutMillis: 0,
   });
   giveUpSilentConnections(pool, statementTimeout);
   return pool;
-};
-
-/**
- * Opens all connections. It takes several round trips, for which a process that is suddenly busy has no time left. One that
- * cannot be opened now is opened when it is needed.
- */
-export const openConnections = async (database: Database, pool: Pool): Promise<void> => {
-  // From then on Prisma listens for connections that are lost, and closes the pool with its own end.
-  await database.$connect();
-  const open = () =>
-    pool.connect().then(
-      (client) => client.release(),
-      () => {},
-    );
-  await Promise.all(Array.from({ length: pool.options.max }, open));
 };
 
 /**
