@@ -21,7 +21,7 @@ export type PlantCondition = (plant: StoredPlant) => boolean;
 
 /**
  * Requests that create plants, read plants, or read pages of all plants share statements. What is too long to share one,
- * searches, and changes have a statement each. No queue can use up the connections of another.
+ * searches, and changes have a statement each. A queue leaves connections to the others; see request-limits.ts.
  */
 type QueueName = 'writes' | 'reads' | 'pages' | 'longReads' | 'searches' | 'changes';
 
