@@ -1,4 +1,4 @@
-/** Smaller pieces are copied together: by itself each takes half a KiB, whatever its length. In bytes. */
+/** Smaller pieces, in bytes, are copied together: on its own, each takes half a KiB. */
 const SMALL_PIECE = 1024;
 const BLOCK = 4096;
 
