@@ -1,14 +1,29 @@
-/** @type {import('jest').Config} */
-export default {
+const common = {
   roots: ['<rootDir>/src', '<rootDir>/test'],
-  testMatch: ['**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/src/generated'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': '<rootDir>/test/jest/strip-types.js' },
+};
+
+/** One PostgreSQL for all tests; every response is checked against the API description. */
+const onPostgres = {
+  ...common,
   globalSetup: '<rootDir>/test/jest/start-postgres.ts',
   setupFilesAfterEnv: ['<rootDir>/test/jest/check-answers.ts'],
   globalTeardown: '<rootDir>/test/jest/stop-postgres.ts',
+};
+
+/** @type {import('jest').Config} */
+export default {
+  projects: [
+    { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.test.ts'] },
+    { ...onPostgres, displayName: 'service', testMatch: ['<rootDir>/test/service/**/*.test.ts'] },
+    { ...onPostgres, displayName: 'system', testMatch: ['<rootDir>/test/system/**/*.test.ts'] },
+  ],
+  reporters: ['default', '<rootDir>/test/jest/list-skipped.js'],
   randomize: true,
-  // Processes are started and databases made in them, on machines that are slow at times.
+  // Tests create databases and start processes; some machines are slow. Jest ignores this in a project.
   testTimeout: 60_000,
+  // One at a time, since tests in the system lane measure memory and time. The other lanes override this.
+  maxWorkers: 1,
 };

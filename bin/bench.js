@@ -1,3 +1,3 @@
 import { launch } from './launch.js';
 
-await launch('bench/run.ts', process.argv.slice(2));
+await launch('bench/main.ts', process.argv.slice(2));

@@ -7,8 +7,8 @@ import { fail, prepare, root, supportedNode } from './prepare.js';
 const FORWARDED_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']);
 
 /**
- * Makes the checkout ready, then runs a script of it on the Node.js that the store wants: in this process where
- * that is this Node.js already, as it is from the second `npm start` on.
+ * Prepares the checkout, then runs a script on a supported Node.js. That is this process if its version is right, as it
+ * is from the second `npm start` on.
  */
 export const launch = async (
   /** @type {string} */ script,
@@ -18,7 +18,7 @@ export const launch = async (
   if (Number(process.versions.node.split('.')[0]) < 20)
     fail(`needs Node.js 20 or later, and this is ${process.version}`);
   prepare();
-  // What Node.js makes of TypeScript and of packages is kept, for the next start of this process and of those that it starts.
+  // Speeds up the next start of this process and its children.
   process.env.NODE_COMPILE_CACHE ||= join(root, 'node_modules', '.cache', 'compile');
   module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
   const node = supportedNode();
@@ -28,7 +28,7 @@ export const launch = async (
     await import(pathToFileURL(path).href);
     return;
   }
-  // With what this process was started with, such as the options of `npm start`.
+  // Passes the Node.js options of this process on, such as those of `npm start`.
   const child = spawn(node, [...process.execArgv, ...nodeOptions, path, ...options], { stdio: 'inherit' });
   for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(error.message));

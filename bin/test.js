@@ -1,6 +1,6 @@
 import { launch } from './launch.js';
 
-// Jest runs ES modules behind a flag of Node.js (https://jestjs.io/docs/ecmascript-modules).
+// Jest needs a flag of Node.js to run ES modules (https://jestjs.io/docs/ecmascript-modules).
 await launch('node_modules/jest/bin/jest.js', process.argv.slice(2), [
   '--experimental-vm-modules',
   '--disable-warning=ExperimentalWarning',

@@ -1,5 +1,45 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: e075e44d70c1e3531c4f9f2398b6ddfd15caea38b071f2973d91f5886c2eaa92
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 63cf30526b1d8245cc741463037f2daf16f2179345481098c077f26fff3b467a
 export interface paths {
+    "/plants/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import plants
+         * @description Creates plants from a file: NDJSON with one NewPlant per line, CSV with a header row that names `id`, `name` and optionally `tag`, or a JSON array. NDJSON and CSV files may have any size; the size limit for request bodies applies to each row, and to a JSON array as a whole. Rows are stored during the upload. If the import is interrupted, the error message says up to which line every row is stored. The request timeout applies to each pause of the upload.
+         */
+        post: operations["importPlants"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/plants/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export plants
+         * @description Returns all plants, or those that match, ordered by id, as of a single point in time. The response is streamed as fast as the client reads it. A client that reads nothing for a minute is disconnected. If the export fails after the response has started, the connection is closed without the last chunk.
+         */
+        get: operations["exportPlants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/plants": {
         parameters: {
             query?: never;
@@ -9,13 +49,13 @@ export interface paths {
         };
         /**
          * List plants
-         * @description Plants in the order of their ids, a page at a time. The header Link says where the next page is, and is absent on the last one. Plants that are added or deleted meanwhile neither repeat others nor hide them.
+         * @description Returns plants in the order of their ids, one page at a time. The Link header has the URL of the next page; the last page has none. Concurrent inserts and deletes never make a listing skip or repeat other plants.
          */
         get: operations["listPlants"];
         put?: never;
         /**
          * Create a plant
-         * @description Stores a plant under an id of the client's own. Nothing is ever overwritten: an id that is taken is an error, also for the same plant. The answer comes when the plant is on disk.
+         * @description Creates a plant under an id that the client chooses, and responds once it is committed. Never overwrites: an id that is taken is an error, even for an identical plant.
          */
         post: operations["createPlant"];
         delete?: never;
@@ -35,7 +75,7 @@ export interface paths {
         get: operations["getPlant"];
         /**
          * Replace a plant
-         * @description Replaces name and tag of a stored plant; without a tag, it has none any more. Never creates one.
+         * @description Replaces the name and the tag of a stored plant. Without a tag, the plant has none. Never creates a plant.
          */
         put: operations["replacePlant"];
         post?: never;
@@ -45,7 +85,7 @@ export interface paths {
         head?: never;
         /**
          * Change a plant
-         * @description A JSON Merge Patch (RFC 7396): what it names is replaced, a tag that is null is removed. The answer shows all of the plant, so that the token needs both scopes.
+         * @description Applies a JSON Merge Patch (RFC 7396): replaces the members that it has, and removes the tag if it is null. The response has the whole plant, so the token needs both scopes.
          */
         patch: operations["patchPlant"];
         trace?: never;
@@ -57,7 +97,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Find the paths of the store */
+        /** List the paths of the service */
         get: operations["getIndex"];
         put?: never;
         post?: never;
@@ -74,7 +114,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get this description */
+        /** Get this OpenAPI document */
         get: operations["getDescription"];
         put?: never;
         post?: never;
@@ -91,7 +131,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read which errors there are */
+        /** List all errors */
         get: operations["listErrors"];
         put?: never;
         post?: never;
@@ -108,7 +148,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read what an error means and what to do */
+        /** Explain an error and what to do about it */
         get: operations["explainError"];
         put?: never;
         post?: never;
@@ -125,7 +165,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read this description as a page, and try the operations */
+        /** Read this document as a web page and try the operations */
         get: operations["getPage"];
         put?: never;
         post?: never;
@@ -142,7 +182,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what the page is made of */
+        /** Get a file of the page */
         get: operations["getPageFile"];
         put?: never;
         post?: never;
@@ -159,7 +199,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ask whether the process answers */
+        /** Check that the process responds */
         get: operations["isLive"];
         put?: never;
         post?: never;
@@ -176,7 +216,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ask whether the store can serve requests */
+        /** Check that the service can handle requests */
         get: operations["isReady"];
         put?: never;
         post?: never;
@@ -222,13 +262,40 @@ export interface components {
             /** @description Tag that specifies the type of the plant */
             tag?: string;
         };
+        ImportSummary: {
+            /** @description The number of plants created. */
+            created: number;
+            /** @description The number of existing plants whose name and tag were replaced by those of their row. */
+            replaced: number;
+            /** @description The number of rows skipped because their id was taken (`onConflict=skip`). */
+            skipped: number;
+            /** @description The number of failed rows. */
+            failed: number;
+            /** @description The failed rows in line order, at most `maxErrors`. */
+            errors: {
+                /** @description The line on which the row begins, or the number of the array element, from 1. */
+                line: number;
+                /**
+                 * Format: int64
+                 * @description The id of the row, if it is valid.
+                 */
+                id?: bigint;
+                /**
+                 * Format: int32
+                 * @description The error code.
+                 */
+                error: number;
+                /** @description What is wrong with the row. */
+                message: string;
+            }[];
+        };
         Error: {
             /**
              * Format: int32
-             * @description A stable code, which is never used again for something else.
+             * @description A stable code. Codes are never reused.
              */
             error: number;
-            /** @description What is wrong, with the name of every wrong field, and what would be right. */
+            /** @description What is wrong and what is expected. Names every wrong field. */
             message: string;
         };
         Problem: {
@@ -237,23 +304,23 @@ export interface components {
              * @description The page about this error: an absolute path on this host.
              */
             type: string;
-            /** @description A summary that is the same for each error of this code. */
+            /** @description A summary, the same for every error with this code. */
             title: string;
             /**
              * Format: int32
-             * @description The status of the answer.
+             * @description The HTTP status.
              */
             status: number;
-            /** @description What is wrong this time; the message of an Error. */
+            /** @description What is wrong with this request; the same as `message` in an Error. */
             detail: string;
             /**
              * Format: int32
-             * @description The stable code; the error of an Error.
+             * @description The stable code; the same as `error` in an Error.
              */
             code: number;
             /** @description Every wrong field. */
             errors?: {
-                /** @description Where the field is: a JSON Pointer (RFC 6901); empty for the whole body. */
+                /** @description The field as a JSON Pointer (RFC 6901); empty for the whole body. */
                 pointer: string;
                 /** @description What the field should be. */
                 detail: string;
@@ -265,82 +332,87 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The media type that the body should have had (RFC 9110 §15.5.16).
+         * @description The media type that the request body should have (RFC 9110 §15.5.16).
          * @example application/json
          */
         Accept: string;
         /**
-         * @description The origin of the page that may read the answer.
+         * @description The origin whose pages may read the response.
          * @example https://example.org
          */
         "Access-Control-Allow-Origin": string;
         /**
-         * @description The headers that the page may read.
+         * @description The response headers that the page may read.
          * @example ETag, Link
          */
         "Access-Control-Expose-Headers": string;
         /**
-         * @description Whether the answer may be kept, and when it is to be checked (RFC 9111 §5.2).
+         * @description Whether the response may be cached, and whether it must be revalidated (RFC 9111 §5.2).
          * @example no-store
          */
         "Cache-Control": string;
         /**
-         * @description What the page may load: nothing but what the store serves.
+         * @description The name of the file (RFC 6266).
+         * @example attachment; filename="plants.ndjson"
+         */
+        "Content-Disposition": string;
+        /**
+         * @description What the page may load: only files of this service.
          * @example default-src 'none'
          */
         "Content-Security-Policy": string;
         /**
-         * @description The version of what is answered; see If-None-Match (RFC 9110 §8.8.3).
+         * @description The version of the response body, for If-Match and If-None-Match (RFC 9110 §8.8.3).
          * @example "x3Kq0bZ9v2o"
          */
         ETag: string;
         /**
-         * @description Where the page is (RFC 9110 §10.2.2).
+         * @description The path to request instead (RFC 9110 §10.2.2).
          * @example /docs
          */
         Location: string;
         /**
-         * @description Where the next page is (RFC 8288).
+         * @description The URL of the next page (RFC 8288).
          * @example </plants?limit=97&cursor=MTc>; rel="next"
          */
         Link: string;
         /**
-         * @description The requests that are left, and for how many seconds (draft-ietf-httpapi-ratelimit-headers-10 §4).
+         * @description The remaining requests, and the seconds until the limit resets (draft-ietf-httpapi-ratelimit-headers-10 §4).
          * @example "default";r=42;t=30
          */
         RateLimit: string;
         /**
-         * @description The requests that are let through in how many seconds (the same draft, §3).
+         * @description The maximum number of requests, and the length of the window in seconds (same draft, §3).
          * @example "default";q=600;w=60
          */
         "RateLimit-Policy": string;
         /**
-         * @description When to try again, in seconds (RFC 9110 §10.2.3).
+         * @description How long to wait before a retry, in seconds (RFC 9110 §10.2.3).
          * @example 1
          */
         "Retry-After": number;
         /**
-         * @description The trace that the request is part of (https://w3c.github.io/trace-context), where the store traces.
+         * @description The trace of the request, if tracing is enabled (https://w3c.github.io/trace-context).
          * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
          */
         traceresponse: string;
         /**
-         * @description The headers of the request on which the answer depends (RFC 9110 §12.5.5).
+         * @description The request headers that affect the response (RFC 9110 §12.5.5).
          * @example Origin
          */
         Vary: string;
         /**
-         * @description How to authenticate, and what was wrong with the token (RFC 6750 §3).
+         * @description How to authenticate, and why the token was rejected (RFC 6750 §3).
          * @example Bearer realm="plants", error="invalid_token"
          */
         "WWW-Authenticate": string;
         /**
-         * @description The body is of the type that is said (https://fetch.spec.whatwg.org).
+         * @description Tells browsers not to guess the type of the body (https://fetch.spec.whatwg.org).
          * @example nosniff
          */
         "X-Content-Type-Options": string;
         /**
-         * @description The id of the request in the log: the client's own, if it sent a sane one.
+         * @description The id of the request in the log: the client's X-Request-Id if it is valid, otherwise a generated one.
          * @example 0b2c7b0e-8f5e-4f0b-9c39-2f8f1c0d6a57
          */
         "X-Request-Id": string;
@@ -349,16 +421,190 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    listPlants: {
+    importPlants: {
         parameters: {
             query?: {
-                /** @description How many plants a page has at most */
-                limit?: number;
-                /** @description Where the page begins: as the Link to it says, and never made up */
-                cursor?: string;
-                /** @description Only plants whose tag is this one */
+                /** @description What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the name and tag of the plant. If an id occurs twice in an import, the first row wins: with `skip` later rows are skipped, otherwise they fail. */
+                onConflict?: "error" | "skip" | "replace";
+                /** @description Checks everything and stores nothing */
+                dryRun?: "true" | "false";
+                /** @description Stores all rows or none; at most 10000 rows */
+                atomic?: "true" | "false";
+                /** @description The import stops if more rows than this fail */
+                maxErrors?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-ndjson": string;
+                "text/csv": string;
+                "application/json": components["schemas"]["NewPlant"][];
+            };
+        };
+        responses: {
+            /** @description The whole file was read. Rows may have failed. */
+            200: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportSummary"];
+                };
+            };
+            /** @description An ImportSummary: more than `maxErrors` rows failed, or at least one with `atomic`. The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            400: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    Accept: components["headers"]["Accept"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no token (1100). The token is wrong, expired or revoked (1101). */
+            401: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token lacks a scope (1102). */
+            403: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request took too long to arrive (1203). */
+            408: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests came with this token or from this address (1400). */
+            429: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    Vary: components["headers"]["Vary"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The service has a bug (1599). */
+            500: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The service is stopping (only from /readyz and imports) (1504). */
+            503: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    exportPlants: {
+        parameters: {
+            query?: {
+                /** @description The format of the response: one JSON object per line, or CSV */
+                format?: "ndjson" | "csv";
+                /** @description Only plants with exactly this tag */
                 tag?: string;
-                /** @description Only plants whose name contains this, in upper or lower case */
+                /** @description Only plants whose name contains this text, ignoring case */
                 q?: string;
             };
             header?: never;
@@ -367,7 +613,178 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of plants; an empty one where there are none. */
+            /** @description The plants, as a file. */
+            200: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            400: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no token (1100). The token is wrong, expired or revoked (1101). */
+            401: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token lacks a scope (1102). */
+            403: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request took too long to arrive (1203). */
+            408: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests came with this token or from this address (1400). */
+            429: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    Vary: components["headers"]["Vary"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The service has a bug (1599). */
+            500: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
+            503: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    traceresponse: components["headers"]["traceresponse"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listPlants: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of plants on a page */
+                limit?: number;
+                /** @description Where the page starts. Use the URL in the Link header of the previous page; do not construct cursors. */
+                cursor?: string;
+                /** @description Only plants with exactly this tag */
+                tag?: string;
+                /** @description Only plants whose name contains this text, ignoring case */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of plants, which may be empty. */
             200: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -480,7 +897,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -498,7 +915,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The identity provider does not give the keys that the token is checked with (1503). More requests wait than the store accepts; this one changed nothing (1500). The search took too long (1505). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
             503: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -645,7 +1062,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -663,7 +1080,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The identity provider does not give the keys that the token is checked with (1503). More requests wait than the store accepts; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
             503: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -688,9 +1105,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETags of which the answer must have one, or `*`; 412 otherwise (RFC 9110 §13.1.1). */
+                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag (RFC 9110 §13.1.1). */
                 "If-Match"?: string;
-                /** @description The ETags of the answers that the client has, or `*`; 304 where one is current (RFC 9110 §13.1.2). */
+                /** @description ETags that the client has cached, or `*`. The response is 304 if one of them is current (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path: {
@@ -723,7 +1140,7 @@ export interface operations {
                     "application/json": components["schemas"]["StoredPlant"];
                 };
             };
-            /** @description It is still what the client has, as If-None-Match says. */
+            /** @description Not modified: an ETag in If-None-Match is current. */
             304: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -832,7 +1249,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -870,7 +1287,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -888,7 +1305,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The identity provider does not give the keys that the token is checked with (1503). More requests wait than the store accepts; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
             503: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -913,9 +1330,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags of the plant, of which it must have one; or `*` */
+                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag of the plant (RFC 9110 §13.1.1). */
                 "If-Match"?: string;
-                /** @description ETags of the plant, of which it must have none */
+                /** @description ETags, or `*`. The response is 412 if one of them is the current ETag of the plant (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path: {
@@ -1044,7 +1461,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1082,7 +1499,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1100,7 +1517,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The identity provider does not give the keys that the token is checked with (1503). More requests wait than the store accepts; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
             503: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1125,9 +1542,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags of the plant, of which it must have one; or `*` */
+                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag of the plant (RFC 9110 §13.1.1). */
                 "If-Match"?: string;
-                /** @description ETags of the plant, of which it must have none */
+                /** @description ETags, or `*`. The response is 412 if one of them is the current ETag of the plant (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path: {
@@ -1249,7 +1666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1287,7 +1704,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1305,7 +1722,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The identity provider does not give the keys that the token is checked with (1503). More requests wait than the store accepts; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
             503: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1330,9 +1747,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags of the plant, of which it must have one; or `*` */
+                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag of the plant (RFC 9110 §13.1.1). */
                 "If-Match"?: string;
-                /** @description ETags of the plant, of which it must have none */
+                /** @description ETags, or `*`. The response is 412 if one of them is the current ETag of the plant (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path: {
@@ -1461,7 +1878,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1499,7 +1916,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1517,7 +1934,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The identity provider does not give the keys that the token is checked with (1503). More requests wait than the store accepts; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
             503: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1547,7 +1964,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The paths of the store. */
+            /** @description The paths of the service. */
             200: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1621,7 +2038,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1643,9 +2060,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETags of which the answer must have one, or `*`; 412 otherwise (RFC 9110 §13.1.1). */
+                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag (RFC 9110 §13.1.1). */
                 "If-Match"?: string;
-                /** @description The ETags of the answers that the client has, or `*`; 304 where one is current (RFC 9110 §13.1.2). */
+                /** @description ETags that the client has cached, or `*`. The response is 304 if one of them is current (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -1670,7 +2087,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description It is still what the client has, as If-None-Match says. */
+            /** @description Not modified: an ETag in If-None-Match is current. */
             304: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1717,7 +2134,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1733,7 +2150,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1755,9 +2172,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETags of which the answer must have one, or `*`; 412 otherwise (RFC 9110 §13.1.1). */
+                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag (RFC 9110 §13.1.1). */
                 "If-Match"?: string;
-                /** @description The ETags of the answers that the client has, or `*`; 304 where one is current (RFC 9110 §13.1.2). */
+                /** @description ETags that the client has cached, or `*`. The response is 304 if one of them is current (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -1783,7 +2200,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description It is still what the client has, as If-None-Match says. */
+            /** @description Not modified: an ETag in If-None-Match is current. */
             304: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1831,7 +2248,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1847,7 +2264,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1869,15 +2286,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETags of which the answer must have one, or `*`; 412 otherwise (RFC 9110 §13.1.1). */
+                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag (RFC 9110 §13.1.1). */
                 "If-Match"?: string;
-                /** @description The ETags of the answers that the client has, or `*`; 304 where one is current (RFC 9110 §13.1.2). */
+                /** @description ETags that the client has cached, or `*`. The response is 304 if one of them is current (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path: {
                 /**
                  * @description The code of the error
-                 * @example 1004
+                 * @example 1200
                  */
                 code: 1000 | 1001 | 1002 | 1003 | 1004 | 1005 | 1006 | 1100 | 1101 | 1102 | 1200 | 1201 | 1202 | 1203 | 1204 | 1400 | 1500 | 1501 | 1502 | 1503 | 1504 | 1505 | 1599;
             };
@@ -1903,7 +2320,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description It is still what the client has, as If-None-Match says. */
+            /** @description Not modified: an ETag in If-None-Match is current. */
             304: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1967,7 +2384,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -1983,7 +2400,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -2005,9 +2422,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETags of which the answer must have one, or `*`; 412 otherwise (RFC 9110 §13.1.1). */
+                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag (RFC 9110 §13.1.1). */
                 "If-Match"?: string;
-                /** @description The ETags of the answers that the client has, or `*`; 304 where one is current (RFC 9110 §13.1.2). */
+                /** @description ETags that the client has cached, or `*`. The response is 304 if one of them is current (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -2033,7 +2450,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description It is still what the client has, as If-None-Match says. */
+            /** @description Not modified: an ETag in If-None-Match is current. */
             304: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -2081,7 +2498,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -2097,7 +2514,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -2119,9 +2536,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETags of which the answer must have one, or `*`; 412 otherwise (RFC 9110 §13.1.1). */
+                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag (RFC 9110 §13.1.1). */
                 "If-Match"?: string;
-                /** @description The ETags of the answers that the client has, or `*`; 304 where one is current (RFC 9110 §13.1.2). */
+                /** @description ETags that the client has cached, or `*`. The response is 304 if one of them is current (RFC 9110 §13.1.2). */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2154,7 +2571,7 @@ export interface operations {
                     "image/svg+xml": string;
                 };
             };
-            /** @description It is still what the client has, as If-None-Match says. */
+            /** @description Not modified: an ETag in If-None-Match is current. */
             304: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -2217,7 +2634,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description What is stored is not as If-Match or If-None-Match demands; nothing was changed (1204). */
+            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -2233,7 +2650,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -2260,7 +2677,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It does. */
+            /** @description The process responds. */
             200: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -2311,7 +2728,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -2338,7 +2755,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The database is reached and migrated. */
+            /** @description The database is reachable and migrated. */
             200: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -2389,7 +2806,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The store has a fault (1599). */
+            /** @description The service has a bug (1599). */
             500: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
@@ -2405,7 +2822,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The store is stopping; only /readyz says so (1504). */
+            /** @description The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The service is stopping (only from /readyz and imports) (1504). */
             503: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];

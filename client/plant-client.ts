@@ -1,18 +1,20 @@
 import createClient, { type Client, type Middleware } from 'openapi-fetch';
+import { createBulk } from './bulk.ts';
 import { parseExactJson, stringifyExactJson } from './exact-json.ts';
 import type { components, paths } from './openapi-types.ts';
+import { problemOf } from './problem.ts';
 
 export type Plant = components['schemas']['Plant'];
 export type NewPlant = components['schemas']['NewPlant'];
 export type StoredPlant = components['schemas']['StoredPlant'];
 export type PlantPatch = components['schemas']['PlantPatch'];
-/** Problem details (RFC 9457), the `error` of every answer but success; its `code` is stable. */
-export type Problem = components['schemas']['Problem'];
+export type { ExportOptions, ImportOptions, ImportResult, ImportSummary } from './bulk.ts';
+export type { Problem } from './problem.ts';
 
-export type PlantClient = Client<paths>;
+export type PlantClient = Client<paths> & ReturnType<typeof createBulk>;
 
 type PlantClientOptions = {
-  /** Where the store is, with its base path: `https://plants.example.org/api/v1`. */
+  /** The URL of the service with its base path: `https://plants.example.org/api/v1`. */
   baseUrl: string;
   /** An access token. */
   token: string;
@@ -20,23 +22,27 @@ type PlantClientOptions = {
 };
 
 /**
- * A client of a store: openapi-fetch (https://openapi-ts.dev/openapi-fetch) with the store's operations, its ids as bigint.
- * A call answers with `data`, or with `error` as problem details, and throws only where there is no answer at all.
+ * A client for Plant Store: openapi-fetch (https://openapi-ts.dev/openapi-fetch) with the types of this API, and ids as
+ * bigint. A call resolves with `data` or `error` (problem details). It throws only if there is no response.
  */
 export const createPlantClient = ({ baseUrl, token, fetch }: PlantClientOptions): PlantClient => {
+  const headers = { Authorization: `Bearer ${token}`, Accept: 'application/problem+json, application/json;q=0.9' };
   const client = createClient<paths>({
     baseUrl,
-    headers: { Authorization: `Bearer ${token}`, Accept: 'application/problem+json, application/json;q=0.9' },
+    headers,
     bodySerializer: stringifyExactJson,
     ...(fetch && { fetch }),
   });
   client.use(exactJson, problems);
-  return client;
+  return Object.assign(
+    client,
+    createBulk({ baseUrl, headers, fetch: fetch ?? ((request) => globalThis.fetch(request)) }),
+  );
 };
 
 const exactJson: Middleware = {
   onRequest: ({ request }) => {
-    // The one type of a patch that the store takes; openapi-fetch says application/json of every body.
+    // The service accepts only this media type for PATCH; openapi-fetch always sets application/json.
     if (request.method === 'PATCH') request.headers.set('Content-Type', 'application/merge-patch+json');
   },
   onResponse: async ({ response }) => {
@@ -51,7 +57,7 @@ const exactJson: Middleware = {
   },
 };
 
-/** A request that the store could not parse or that arrived too slowly is answered with an Error, whatever it asked for. */
+/** If the service cannot parse a request, or it arrives too slowly, the response is an Error. Converts it to problem details. */
 const problems: Middleware = {
   onResponse: async ({ response }) => {
     const { ok, status, statusText } = response;
@@ -61,13 +67,7 @@ const problems: Middleware = {
       .json()
       .catch(() => undefined)) as components['schemas']['Error'] | undefined;
     if (typeof body?.error !== 'number') return undefined;
-    const problem: Problem = {
-      type: 'about:blank',
-      title: statusText,
-      status,
-      detail: body.message,
-      code: body.error,
-    };
+    const problem = problemOf(body, response);
     const headers = new Headers(response.headers);
     headers.set('Content-Type', 'application/problem+json');
     headers.delete('Content-Length');

@@ -1,53 +1,63 @@
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { createApiPageRoutes } from './api-page/api-page-routes.ts';
-import { createErrorPageRoutes } from './api-page/error-page-routes.ts';
-import { createIndexRoutes } from './api-page/index-routes.ts';
+import { errorCodes, toApiError } from './api-errors.ts';
+import type { PlantExports } from './bulk/export-plants.ts';
+import { createExportRoutes } from './bulk/export-routes.ts';
+import { createImportBodyReader } from './bulk/import-body.ts';
+import { createImportRoutes } from './bulk/import-routes.ts';
+import type { PlantImporter } from './bulk/plant-importer.ts';
+import { createDocumentationRoutes } from './documentation/documentation-routes.ts';
+import { createIndexRoutes } from './documentation/index-routes.ts';
+import { createHealthRoutes } from './health/health-routes.ts';
 import type { BodySlots } from './http/body-slots.ts';
 import { checkHeaders } from './http/check-headers.ts';
-import { createCors } from './http/cors.ts';
-import { setDefaultHeaders } from './http/default-headers.ts';
 import { createErrorHandler, rejectUnknownPath } from './http/handle-error.ts';
-import { createHealthRoutes } from './http/health-routes.ts';
-import type { OutputBudget } from './http/output-budget.ts';
-import { parseQuery } from './http/parameters.ts';
+import { parseQuery } from './http/parse-request.ts';
 import { createJsonBodyReader } from './http/read-json-body.ts';
-import { createRequestLog } from './http/request-log.ts';
+import { createCors, setDefaultHeaders } from './http/response-headers.ts';
+import type { OutputBudget } from './http/send-json.ts';
 import type { FailedTokens } from './limits/failed-tokens.ts';
 import type { RateLimit } from './limits/rate-limit.ts';
-import { createOpenApiRoutes } from './openapi/openapi-routes.ts';
+import { createRequestLog } from './observability/request-log.ts';
+import { createOpenApiDocument } from './openapi-document.ts';
 import { createPlantRoutes } from './plants/plant-routes.ts';
-import type { PlantStore } from './plants/plant-store.ts';
+import type { PlantService } from './plants/plant-service.ts';
 import { createRequireScope } from './tokens/require-scope.ts';
 import type { TokenVerifier } from './tokens/token-verifier.ts';
 
 type AppOptions = {
   logger: Logger;
-  /** What looks at each request from outside. */
+  /** Middleware for metrics and traces. */
   observers: readonly RequestHandler[];
-  plants: PlantStore;
+  plants: PlantService;
+  plantExports: PlantExports;
+  /** How long the reader of an export may take nothing, in ms. */
+  exportStallTimeout: number;
+  importer: PlantImporter;
   verifier: TokenVerifier;
   failedTokens: FailedTokens;
-  /** Undefined: there is no limit. */
+  /** Undefined: no limit. */
   rateLimit: RateLimit | undefined;
   assertReady: () => Promise<void>;
-  /** The path of the contract's base URL, without a slash at its end. */
+  /** The path of the base URL, without a trailing slash. */
   basePath: string;
-  /** In bytes. */
+  /** The maximum size of a request body, in bytes. */
   bodyLimit: number;
   bodySlots: BodySlots;
+  /** How long a client may pause within a body that is streamed, in ms. */
+  pauseTimeout: number;
   outputBudget: OutputBudget;
-  /** The proxies whose X-Forwarded-For is believed: how many there are, or their addresses. */
+  /** The proxies whose X-Forwarded-For is trusted: their number or their addresses. */
   trustProxy: number | readonly string[];
-  /** The origins of pages that may use the store from a browser. */
+  /** The origins whose pages may use the service from a browser. */
   corsOrigins: readonly string[];
 };
 
-/** Everything between a request and its answer, from top to bottom. */
+/** The middleware and routes, in the order in which they handle a request. */
 export const createApp = (options: AppOptions): Express => {
-  const { logger, observers, plants, assertReady, basePath, corsOrigins } = options;
+  const { logger, observers, plants, verifier, failedTokens, rateLimit, assertReady, basePath, corsOrigins } = options;
   const bodies = { limit: options.bodyLimit, slots: options.bodySlots };
-  const requireScope = createRequireScope(options);
+  const requireScope = createRequireScope({ verifier, failedTokens, rateLimit });
 
   const app = express();
   app.disable('x-powered-by');
@@ -64,6 +74,23 @@ export const createApp = (options: AppOptions): Express => {
   app.use(checkHeaders);
   app.use(
     basePath || '/',
+    createExportRoutes({
+      plantExports: options.plantExports,
+      requireReadScope: requireScope('plants:read'),
+      stallTimeout: options.exportStallTimeout,
+    }),
+  );
+  app.use(
+    basePath || '/',
+    createImportRoutes({
+      importer: options.importer,
+      requireWriteScope: requireScope('plants:write'),
+      readRows: createImportBodyReader(options),
+      outputBudget: options.outputBudget,
+    }),
+  );
+  app.use(
+    basePath || '/',
     createPlantRoutes({
       plants,
       requireReadScope: requireScope('plants:read'),
@@ -76,13 +103,11 @@ export const createApp = (options: AppOptions): Express => {
   );
   app.use(
     basePath || '/',
-    createOpenApiRoutes({ basePath }),
-    createApiPageRoutes(),
-    createErrorPageRoutes({ basePath }),
+    createDocumentationRoutes({ basePath, errorCodes, document: createOpenApiDocument({ basePath }) }),
   );
   app.use(createIndexRoutes({ basePath }));
   app.use(createHealthRoutes({ assertReady }));
   app.use(rejectUnknownPath);
-  app.use(createErrorHandler({ basePath }));
+  app.use(createErrorHandler({ basePath, toApiError }));
   return app;
 };

@@ -1,9 +1,83 @@
 #!/usr/bin/env -S node --max-old-space-size=1024 --max-semi-space-size=16
+// --max-semi-space-size=16 saves 50 MiB (record 0034).
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { runCommandLine } from './commands/command-line.ts';
+import { Command, CommanderError } from 'commander';
+import { explainError } from './commands/command-error.ts';
+import { addExportCommand } from './commands/export-command.ts';
+import { addImportCommand } from './commands/import-command.ts';
+import { leaseDatabase } from './commands/lease-database.ts';
+import { parseBrowser, parsePort } from './commands/option-parsers.ts';
+import { OutputError, print } from './commands/output.ts';
+import { serve } from './commands/serve.ts';
+import { openStudio } from './commands/studio.ts';
+import { addTokenCommands } from './commands/token-commands.ts';
+import { readConfig } from './config/config.ts';
+import { migrate } from './database/migrate.ts';
+import { createOpenApiDocument } from './openapi-document.ts';
+import { version } from './version.ts';
 
-// The edge: the one file that reads the environment and ends the process.
+const EXIT_CODES = { success: 0, failure: 1, usageError: 2 };
+
+// No other file reads the environment.
 const envFile = resolve(import.meta.dirname, '..', '.env');
 if (existsSync(envFile)) process.loadEnvFile(envFile);
-process.exit(await runCommandLine(process.argv.slice(2), process.env));
+const config = () => readConfig(process.env);
+
+let help = '';
+const program = new Command('plant-store')
+  .configureOutput({
+    writeOut: (text) => {
+      help += text;
+    },
+  })
+  .version(version)
+  .description('Stores plants in PostgreSQL. Configured by environment variables and .env; see .env.example.')
+  .exitOverride()
+  .showHelpAfterError('(add --help for usage)');
+program
+  .command('serve')
+  .description('serve the API over HTTP until SIGTERM or SIGINT')
+  .action(() => serve(config()));
+program
+  .command('migrate')
+  .description('apply pending database migrations')
+  .action(async () => {
+    const lease = await leaseDatabase(config());
+    const applied = await migrate(lease.url).finally(lease.release);
+    await print(applied.length > 0 ? `Applied: ${applied.join(', ')}\n` : 'Nothing to apply.\n');
+  });
+program
+  .command('studio')
+  .description('browse the database in Prisma Studio')
+  .option('--port <port>', 'port to listen on at 127.0.0.1', parsePort, '5555')
+  .option('--browser <browser>', 'browser to open, or "none"', parseBrowser)
+  .action((options) => openStudio({ ...options, config: config(), environment: process.env }));
+program
+  .command('openapi')
+  .description('print the OpenAPI document that is served at /openapi.json')
+  .action(() => print(`${JSON.stringify(createOpenApiDocument(config()), null, 2)}\n`));
+addImportCommand(program, config);
+addExportCommand(program, config);
+addTokenCommands(program.command('token').description('create, list and revoke access tokens'), config);
+
+/** Runs one command. @returns the exit code */
+const run = async (): Promise<number> => {
+  // If standard error cannot be written to, only the exit code is left.
+  process.stderr.on('error', () => {});
+  try {
+    await program.parseAsync(process.argv).catch((error) => {
+      // Commander throws after --help and --version too.
+      if (!(error instanceof CommanderError && error.exitCode === 0)) throw error;
+    });
+    if (help !== '') await print(help);
+    return EXIT_CODES.success;
+  } catch (error) {
+    if (error instanceof CommanderError) return EXIT_CODES.usageError;
+    if (error instanceof OutputError && error.closedByReader) return EXIT_CODES.success;
+    process.stderr.write(`${explainError(error, config)}\n`);
+    return EXIT_CODES.failure;
+  }
+};
+
+process.exit(await run());

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readConfig } from './config.ts';
+import { readConfig } from './config/config.ts';
 import { limitRequests } from './request-limits.ts';
 
 const limitsWith = (environment: Record<string, string>) => limitRequests(readConfig(environment));
@@ -13,12 +13,12 @@ test.each([
   [11, 2, 3],
   [12, 3, 3],
   [50, 3, 41],
-])('of %d connections searches take %d and changes %d at most', (connections, searches, changes) => {
+])('with %d connections, searches use at most %d and changes at most %d', (connections, searches, changes) => {
   const limits = limitsWith({ DATABASE_CONNECTIONS: String(connections) });
   expect([limits.searches.batches, limits.changes.batches]).toEqual([searches, changes]);
 });
 
-test('a request stays within REQUEST_TIMEOUT: a fifth for its token, four fifths for its plant', () => {
+test('REQUEST_TIMEOUT is divided: a fifth for the token, four fifths for the operation', () => {
   const limits = limitsWith({ REQUEST_TIMEOUT: '5' });
   expect([limits.lookUpTimeout, limits.connectTimeout, limits.statementTimeout]).toEqual([1000, 1000, 3000]);
   const { writes, reads, pages, longReads, searches, changes } = limits;
@@ -26,6 +26,6 @@ test('a request stays within REQUEST_TIMEOUT: a fifth for its token, four fifths
   for (const { deadline } of [limits.tokens, limits.newTokens]) expect(deadline).toBe(1000);
 });
 
-test('connecting takes 1.5 s at most, whatever REQUEST_TIMEOUT is', () => {
+test('connecting takes at most 1.5 s, regardless of REQUEST_TIMEOUT', () => {
   expect(limitsWith({ REQUEST_TIMEOUT: '60' }).connectTimeout).toBe(1500);
 });

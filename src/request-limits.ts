@@ -1,10 +1,10 @@
-import type { Config } from './config.ts';
+import type { BatchLimits } from './batching/batch-queue.ts';
+import type { Config } from './config/config.ts';
 import { CONNECT_TIMEOUT } from './database/database.ts';
-import type { BatchLimits } from './plants/batch-queue.ts';
 
-/** What a request may take of the time and memory of a store. Times are in milliseconds. */
+/** Limits on the time and memory that requests may use. Times are in ms. */
 export type RequestLimits = {
-  /** To look up its token, where that is not known, or whether the database is ready. */
+  /** For token lookups, rate limit counters and ready checks. */
   lookUpTimeout: number;
   connectTimeout: number;
   statementTimeout: number;
@@ -16,17 +16,36 @@ export type RequestLimits = {
   newTokens: BatchLimits;
   searches: BatchLimits;
   changes: BatchLimits;
-  /** Large request bodies that are read at once. */
+  exports: {
+    /** The maximum number in progress. Each has its own connection, in addition to DATABASE_CONNECTIONS. */
+    count: number;
+    /** How long a client may read nothing, in ms: the transaction of an export holds back vacuum. */
+    stallTimeout: number;
+    /** For a page, in ms. Finding it may take a scan of the whole table. */
+    statementTimeout: number;
+  };
+  /** Chunks of rows that are imported. */
+  imports: BatchLimits;
+  /** The maximum number of imports in progress. */
+  maxImports: number;
+  /** The maximum number of large request bodies that are read concurrently. */
   bodySlots: number;
-  /** Bytes of all responses that wait to be sent. */
+  /** The maximum size of all responses that wait to be sent, in bytes. */
   outputBytes: number;
 };
 
+/** The memory for large request bodies, in bytes. */
 const BODY_BYTES = 16_777_216;
 const MAX_BODY_SLOTS = 16;
 const OUTPUT_BYTES = 33_554_432;
+const EXPORTS = { count: 2, stallTimeout: 60_000, statementTimeout: 60_000 };
+const MAX_IMPORTS = 4;
+/** A chunk of imported rows in memory, without its longest row. */
+const IMPORT_CHUNK_BYTES = 2_097_152;
+/** How long a chunk may wait, in ms. Chunks of other imports may be first. */
+const IMPORT_DEADLINE = 60_000;
 
-/** Shares REQUEST_TIMEOUT out, so that a request stays within it: a fifth for its token, the rest for its plant. */
+/** Divides REQUEST_TIMEOUT: a fifth for the token, and the rest for the operation. */
 export const limitRequests = ({
   requestTimeout,
   queueLimit,
@@ -36,7 +55,7 @@ export const limitRequests = ({
   const lookUpTimeout = requestTimeout / 5;
   const { searches, changes } = shareConnections(databaseConnections);
   const limits: BatchLimits = {
-    // docs/performance.md has the measurements behind these two.
+    // See docs/decisions/0006.
     batches: 2,
     batchItems: 500,
     batchBytes: 4_194_304,
@@ -46,34 +65,45 @@ export const limitRequests = ({
     deadline: (requestTimeout * 4) / 5,
   };
   return {
-    // With the usual BODY_LIMIT 16.
+    // 16 with the default BODY_LIMIT.
     bodySlots: Math.min(MAX_BODY_SLOTS, Math.max(2, Math.floor(BODY_BYTES / bodyLimit))),
     outputBytes: OUTPUT_BYTES,
+    exports: EXPORTS,
     lookUpTimeout,
     connectTimeout: Math.min(CONNECT_TIMEOUT, lookUpTimeout),
-    // Less than a batch may wait, so that a lost connection makes room for the next while that can still be answered.
+    // Less than the deadline of an item, so that a hanging statement fails while the items behind it still have time.
     statementTimeout: (requestTimeout * 3) / 5,
-    // Few plants flush the disk as often as many do. Reads flush nothing, and gained nothing by it.
+    // Waiting for more plants saves flushes to disk. Reads flush nothing, and did not get faster with a gather time.
     writes: { ...limits, gatherTime: 5 },
-    // 64 plants of 16 KiB at most: 2 MiB under way.
+    // At most 64 plants of 16 KiB: 2 MiB in progress.
     reads: { ...limits, batchItems: 64 },
-    // Some 2,000 plants a statement, of 1 KiB at most: 4 MiB under way.
+    // About 2,000 plants of at most 1 KiB per statement: 4 MiB in progress.
     pages: { ...limits, batchItems: 16, batchBytes: 200_000 },
-    // One connection for tokens that anyone may have made up, and two for those that were good before: one may hang.
+    // One connection for unknown tokens, which may be invalid, and two for tokens that were valid before: one may hang.
     newTokens: { ...limits, batches: 1, deadline: lookUpTimeout },
     tokens: { ...limits, deadline: lookUpTimeout },
-    // Plants as long as BODY_LIMIT and pages of 1 MiB: 2 MiB under way.
+    // Plants of up to BODY_LIMIT and pages of up to 1 MiB: 2 MiB in progress.
     longReads: limits,
-    // Searches may take seconds, and changes wait for locked rows: neither may take the other's connections, nor all.
+    // Searches may take seconds, and changes wait for locked rows, so each has its own share of the connections.
     searches: { ...limits, batches: searches },
     changes: { ...limits, batches: changes },
+    // A chunk takes less than 0.1 s, so imports share the connections of single requests. Two chunks of each import may
+    // wait, whatever QUEUE_LIMIT is.
+    imports: {
+      ...limits,
+      batches: databaseConnections < 8 ? 1 : 2,
+      queueItems: Math.max(queueLimit, 2 * MAX_IMPORTS),
+      queueBytes: Math.max(limits.queueBytes, 2 * MAX_IMPORTS * (IMPORT_CHUNK_BYTES + 2 * bodyLimit)),
+      deadline: Math.max(IMPORT_DEADLINE, limits.deadline),
+    },
+    maxImports: MAX_IMPORTS,
   };
 };
 
-/** Each may hold a page of 1 MiB. */
+/** Each search may hold a page of 1 MiB. */
 const MAX_SEARCHES = 3;
 
-/** What writes, reads and pages leave of the connections, two each; one each at least. */
+/** Divides the connections that remain after writes, reads and pages, which have two each. Both get at least one. */
 const shareConnections = (connections: number) => {
   const left = connections - 6;
   const searches = Math.max(1, Math.min(MAX_SEARCHES, Math.floor(left / 2)));

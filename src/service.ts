@@ -1,21 +1,25 @@
 import type { Logger } from 'pino';
+import { errorCodes } from './api-errors.ts';
 import { createApp } from './app.ts';
-import type { Config } from './config.ts';
-import { createDatabase, createPool, type Database } from './database/database.ts';
-import { assertReadyToServe } from './database/migration-state.ts';
-import { withinTime } from './database/within-time.ts';
-import { ApiError } from './http/api-error.ts';
+import { createPlantExports } from './bulk/export-plants.ts';
+import { createImportRepository } from './bulk/import-repository.ts';
+import { createImportSchedule } from './bulk/import-schedule.ts';
+import { createPlantImporter } from './bulk/plant-importer.ts';
+import type { Config } from './config/config.ts';
+import { createDatabase, createPool, type Database, describePool } from './database/database.ts';
+import { createSessions } from './database/session.ts';
+import { createReadyCheck } from './health/ready-check.ts';
 import { createBodySlots } from './http/body-slots.ts';
 import { createHttpServer } from './http/http-server.ts';
-import { messageClassesOf } from './http/message-classes.ts';
-import { createOutputBudget } from './http/output-budget.ts';
-import { createInstruments } from './instruments.ts';
+import { createMessageClasses } from './http/message-classes.ts';
+import { createOutputBudget } from './http/send-json.ts';
 import { createFailedTokens } from './limits/failed-tokens.ts';
 import { createRateLimit } from './limits/rate-limit.ts';
 import { createRateLimitRepository } from './limits/rate-limit-repository.ts';
+import { createInstruments } from './observability/instruments.ts';
 import { createPlantRepository } from './plants/plant-repository.ts';
-import { createPlantStore } from './plants/plant-store.ts';
-import { limitRequests } from './request-limits.ts';
+import { createPlantService } from './plants/plant-service.ts';
+import { limitRequests, type RequestLimits } from './request-limits.ts';
 import { createJwtVerifier } from './tokens/jwt-verifier.ts';
 import { createTokenRepository } from './tokens/token-repository.ts';
 import { createTokenVerifier } from './tokens/token-verifier.ts';
@@ -24,95 +28,124 @@ type ServiceOptions = {
   config: Config;
   databaseUrl: string;
   logger: Logger;
-  /** Lines of the log that were lost so far. */
+  /** The number of log lines lost so far. */
   droppedLines?: () => number;
-  /** Which of several processes this is. */
+  /** The number of this process, if there are several. */
   worker?: number | undefined;
+  requestLimits?: RequestLimits;
 };
 
-/** What of the shutdown's time is left to close the database after the requests are answered, in ms, at most. */
+/** The part of SHUTDOWN_TIMEOUT that is reserved for closing the database, in ms, at most. */
 const DATABASE_CLOSE_TIME = 1000;
 
-/** Checks the tokens of the identity provider, where there is one. */
+/** @returns undefined if no identity provider is configured */
 const jwtVerifierOf = ({ config: { identityProvider }, logger }: Pick<ServiceOptions, 'config' | 'logger'>) =>
   identityProvider &&
   createJwtVerifier({
     ...identityProvider,
-    onRefreshFailed: (error) => logger.warn({ err: error }, 'the keys of the identity provider were not refreshed'),
+    onRefreshFailed: (error) => logger.warn({ err: error }, 'could not refresh the keys of the identity provider'),
   });
 
-/** Limits the rate of requests, where there is a limit. */
+/** @returns undefined if no rate limit is configured */
 const rateLimitOf = ({ config, logger, database }: Omit<ServiceOptions, 'databaseUrl'> & { database: Database }) =>
   config.rateLimit &&
   createRateLimit({
     ...config.rateLimit,
     counters: createRateLimitRepository({ ...config.rateLimit, database }),
     timeout: limitRequests(config).lookUpTimeout,
-    onSweepFailed: (error) => logger.warn({ err: error }, 'the counters of ended windows were not deleted'),
+    onSweepFailed: (error) => logger.warn({ err: error }, 'could not delete the rate limit counters of ended windows'),
   });
 
-/** The store, put together: the process and the tests start and stop the same one. */
-export const createService = async ({ config, databaseUrl, logger, droppedLines, worker }: ServiceOptions) => {
-  const instruments = await createInstruments({ config, logger, worker });
-  const { lookUpTimeout, connectTimeout, statementTimeout, bodySlots, outputBytes, ...limits } = limitRequests(config);
+/** Composes the service. The process and the tests use the same function. */
+export const createService = async (options: ServiceOptions) => {
+  const { config, databaseUrl, logger, droppedLines, worker, requestLimits = limitRequests(config) } = options;
+  const instruments = await createInstruments({
+    config,
+    logger,
+    worker,
+    errorCodes: errorCodes.map(({ code }) => code),
+  });
+  const { lookUpTimeout, connectTimeout, statementTimeout, bodySlots, outputBytes, maxImports, exports, ...limits } =
+    requestLimits;
   const pool = createPool({
     url: databaseUrl,
     connectTimeout,
     statementTimeout,
     connections: config.databaseConnections,
   });
-  instruments.watchPool(pool);
+  instruments.watchPool(() => describePool(pool));
   if (droppedLines) instruments.watchLog(droppedLines);
-  const database = createDatabase({
-    pool,
-    tracer: instruments.tracer,
-    onConnectionLost: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
+  const { tracer } = instruments;
+  const traceStatements = tracer && (await import('./database/trace-statements.ts')).createStatementTracing({ tracer });
+  const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
+  const database = createDatabase({ pool, traceStatements, onConnectionLost });
+  // With connections of their own, so that a request never waits for the reader of an export.
+  const exportDatabase = createDatabase({
+    pool: createPool({
+      url: databaseUrl,
+      connectTimeout,
+      statementTimeout: exports.statementTimeout,
+      connections: exports.count,
+    }),
+    onConnectionLost,
   });
+  const plantExports = createPlantExports({
+    database: exportDatabase,
+    limit: exports.count,
+    startTimeout: config.requestTimeout,
+  });
+  instruments.watchExports(plantExports.counts);
   const tokens = createTokenRepository({ database });
-  let stopping = false;
-  let checking: Promise<void> | undefined;
-  const assertReady = async () => {
-    if (stopping) throw new ApiError('stopping', 'The store is stopping; send requests to another one.');
-    // Probes that come together share a look at the database: they need no token, and are not to take all connections.
-    checking ??= assertReadyToServe(database).finally(() => {
-      checking = undefined;
-    });
-    await withinTime(checking, lookUpTimeout);
-  };
+  const readyCheck = createReadyCheck({ database, timeout: lookUpTimeout });
+  const plantRepository = createPlantRepository({ database });
+  const plants = createPlantService({ repository: plantRepository, limits, observeQueue: instruments.observeQueue });
+  const importer = createPlantImporter({
+    repository: createImportRepository({
+      plants: plantRepository,
+      openSession: createSessions({ url: databaseUrl, connectTimeout, statementTimeout }),
+      schedule: createImportSchedule({
+        limits: limits.imports,
+        observe: (queue) => instruments.observeQueue('imports', queue),
+        lastRequestAt: plants.lastRequestAt,
+      }),
+    }),
+    maxImports,
+    observer: instruments.observeImports,
+  });
   const app = createApp({
     logger,
     observers: instruments.observers,
-    plants: createPlantStore({
-      repository: createPlantRepository({ database }),
-      limits,
-      observeQueue: instruments.observeQueue,
-    }),
+    plants,
+    importer,
+    plantExports,
+    exportStallTimeout: exports.stallTimeout,
     verifier: createTokenVerifier({
       tokens,
       limits,
       jwts: jwtVerifierOf({ config, logger }),
     }),
-    assertReady,
+    assertReady: readyCheck.assertReady,
     failedTokens: createFailedTokens(),
     rateLimit: rateLimitOf({ config, logger, database }),
     basePath: config.basePath,
     bodyLimit: config.bodyLimit,
     bodySlots: createBodySlots({ count: bodySlots }),
+    pauseTimeout: config.requestTimeout,
     outputBudget: createOutputBudget({ limit: outputBytes }),
     trustProxy: config.trustProxy,
     corsOrigins: config.corsOrigins,
   });
   const server = createHttpServer({
     handler: app,
-    classes: messageClassesOf(app),
+    classes: createMessageClasses(app),
     requestTimeout: config.requestTimeout,
     maxConnections: config.maxConnections,
     onRefused: instruments.countRefusal,
   });
-  const release = () => Promise.all([database.$disconnect(), instruments.stop()]);
+  const release = () => Promise.all([database.$disconnect(), exportDatabase.$disconnect(), instruments.stop()]);
   return {
     tokens,
-    /** Lets go of everything where it fails. @returns the port that it listens on */
+    /** Releases all resources if it fails. @returns the port */
     start: async () => {
       try {
         await instruments.start();
@@ -122,11 +155,14 @@ export const createService = async ({ config, databaseUrl, logger, droppedLines,
         throw error;
       }
     },
-    /** Answers what is under way, or cuts it off when the time to stop is nearly over, and lets go of everything. */
+    /** Finishes the requests in progress within SHUTDOWN_TIMEOUT, and releases all resources. */
     stop: async () => {
-      stopping = true;
+      readyCheck.stop();
       const timeout = config.shutdownTimeout - Math.min(DATABASE_CLOSE_TIME, config.shutdownTimeout / 5);
+      // Imports get half of the time. Those still running then respond with what is stored.
+      const stopImports = setTimeout(importer.stop, config.shutdownDelay + timeout / 2);
       await server.close({ delay: config.shutdownDelay, timeout });
+      clearTimeout(stopImports);
       await release();
     },
   };

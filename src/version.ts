@@ -3,5 +3,5 @@ import { join } from 'node:path';
 
 const file = join(import.meta.dirname, '..', 'package.json');
 
-/** The store's own version. */
+/** The version of this package. */
 export const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };

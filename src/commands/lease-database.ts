@@ -1,17 +1,19 @@
 import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError } from '../config/config.ts';
+import { CONNECT_TIMEOUT, createDatabase, createPool } from '../database/database.ts';
 import { checkEncoding } from '../database/database-encoding.ts';
 import { migrate } from '../database/migrate.ts';
 import { type DatabaseLease, leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
+import { createTokenRepository, type TokenRepository } from '../tokens/token-repository.ts';
 
 const projectFolder = resolve(import.meta.dirname, '..', '..');
 
-/** The folder of the embedded default's files; a relative one is the project's, wherever a command is called. */
+/** The folder of the embedded PostgreSQL and the local token. A relative DATA_DIR is relative to the project. */
 export const dataFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => resolve(projectFolder, dataDir);
 
 /**
- * The database as it is: the one at DATABASE_URL, else the embedded one, started if it does not run.
+ * The database at DATABASE_URL, or the embedded one, which is started if necessary. Nothing is migrated.
  * @throws {DatabaseEncodingError}
  */
 export const leaseDatabase = async (config: Config): Promise<DatabaseLease> => {
@@ -21,7 +23,7 @@ export const leaseDatabase = async (config: Config): Promise<DatabaseLease> => {
   return { url: config.databaseUrl, release: async () => {} };
 };
 
-/** The driver reads these files with each connection, when it is late to say that one is missing. */
+/** Fails at the start. The driver reads these files only when it connects. */
 const assertTlsFilesReadable = (databaseUrl: string) => {
   for (const [name, path] of new URL(databaseUrl).searchParams) {
     if (!['sslrootcert', 'sslcert', 'sslkey'].includes(name)) continue;
@@ -33,13 +35,13 @@ const assertTlsFilesReadable = (databaseUrl: string) => {
   }
 };
 
-/** For `serve`, which migrates the database unless in production: there `migrate` does so, once for each release. */
+/** For `serve`: migrates the database, except in production, where each release runs `migrate` once. */
 export const leaseDatabaseToServe = (config: Config): Promise<DatabaseLease> =>
   config.environment === 'production' ? leaseDatabase(config) : leaseMigratedDatabase(config);
 
 /**
- * For a command that uses the tables. It migrates the embedded database only, so that a token can be created before the
- * first start. The database at DATABASE_URL may be that of stores which run another release.
+ * For commands that use the tables. Migrates only the embedded database, so that a token can be created before the
+ * first start. Services of another release may be using the database at DATABASE_URL.
  */
 export const leaseDatabaseToUse = (config: Config): Promise<DatabaseLease> =>
   config.databaseUrl === undefined ? leaseMigratedDatabase(config) : leaseDatabase(config);
@@ -52,5 +54,29 @@ const leaseMigratedDatabase = async (config: Config): Promise<DatabaseLease> => 
   } catch (error) {
     await lease.release();
     throw error;
+  }
+};
+
+/** How long a command waits for a statement, in ms. */
+const STATEMENT_TIMEOUT = 10_000;
+
+/** Calls `use` with the tokens of a database, then closes the connection. */
+export const withTokens = async <Result>(
+  databaseUrl: string,
+  use: (tokens: TokenRepository) => Promise<Result>,
+): Promise<Result> => {
+  const database = createDatabase({
+    pool: createPool({
+      url: databaseUrl,
+      connections: 1,
+      connectTimeout: CONNECT_TIMEOUT,
+      statementTimeout: STATEMENT_TIMEOUT,
+    }),
+    onConnectionLost: () => {},
+  });
+  try {
+    return await use(createTokenRepository({ database }));
+  } finally {
+    await database.$disconnect();
   }
 };

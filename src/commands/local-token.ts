@@ -3,13 +3,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { generateTokenText, hashTokenText, SCOPES, tokenState } from '../tokens/token.ts';
-import { withTokens } from './with-tokens.ts';
+import { CommandError } from './command-error.ts';
+import { withTokens } from './lease-database.ts';
 
 /**
- * The token of this machine, for who tries the store out: made at the first start and kept, readable to its owner
- * alone, in the data folder.
- * @returns its text, or undefined where it was revoked or has expired: a restart does not make another
- * @throws {LocalTokenError} where its file cannot be written; then no token is made
+ * The access token of this machine, to try the service with. The first start creates it and keeps it in the data
+ * folder, readable only by its owner.
+ * @returns its text, or undefined if it was revoked or has expired; it is not replaced then
+ * @throws {CommandError} if its file cannot be written; no token is created then
  */
 export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promise<string | undefined> =>
   withTokens(databaseUrl, async (tokens) => {
@@ -17,10 +18,10 @@ export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promi
     const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
     const token = kept && (await tokens.findByHash(hashTokenText(kept)));
     if (token) return tokenState(token) === 'valid' ? kept : undefined;
-    // The file is gone, or is that of another database: what it stood for is of no use to anyone.
+    // The file is missing or belongs to another database.
     const name = `local-${hostname()}-${randomBytes(4).toString('hex')}`;
     const text = generateTokenText();
-    // The file first: a token that is stored without it would be one more with each start.
+    // The file first, so that failing starts do not pile up tokens in the database.
     writeTokenFile(file, text);
     await tokens.create({ name, scopes: SCOPES, expiresAt: null, text });
     return text;
@@ -31,14 +32,9 @@ const writeTokenFile = (file: string, text: string) => {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, `${text}\n`, { mode: 0o600 });
   } catch (error) {
-    throw new LocalTokenError(
-      `The access token of this machine cannot be kept: ${(error as Error).message}. ` +
-        'Set DATA_DIR to a folder that this user may write to.',
+    throw new CommandError(
+      `The access token of this machine cannot be saved: ${(error as Error).message}. ` +
+        'Set DATA_DIR to a folder that this user can write to.',
     );
   }
 };
-
-/** The token of this machine cannot be written to its file. */
-export class LocalTokenError extends Error {
-  override name = 'LocalTokenError';
-}

@@ -1,24 +1,19 @@
 import cluster from 'node:cluster';
-import { setFlagsFromString } from 'node:v8';
-import type { Config } from '../config.ts';
-import { createLog, type Log } from '../logger.ts';
+import type { Config } from '../config/config.ts';
+import { createLog, type Log } from '../observability/logger.ts';
 import { createService } from '../service.ts';
-import { announce } from './announce.ts';
-import { baseUrl } from './base-url.ts';
 import { dataFolder, leaseDatabaseToServe } from './lease-database.ts';
 import { ensureLocalToken } from './local-token.ts';
+import { announce, baseUrl } from './output.ts';
 import { waitForStopSignal } from './stop-signal.ts';
 import { lockStore } from './store-lock.ts';
 import { createWorkers } from './workers.ts';
 
-/** Serves the store until a signal stops it, with everything that it was given released again. */
+/** Serves the API until a signal stops it, then releases everything. */
 export const serve = async (config: Config): Promise<void> => {
-  // V8 may come to believe that responses live long and allocate them among what is old. They do not, and each then keeps
-  // what it refers to through further collections: 45 µs of CPU a request instead of 35, and 90 MiB more memory.
-  setFlagsFromString('--no-allocation-site-pretenuring');
   const log = createLog({ level: config.logLevel, format: config.logFormat, worker: cluster.worker?.id });
   const { logger } = log;
-  // What is printed for a person may be lost, as with `serve >/dev/full`. Without a listener that ends the process.
+  // Output for people may be lost, as with `serve >/dev/full`. Without a listener, the error would end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const stopSignal = waitForStopSignal({ log, timeout: config.shutdownDelay + config.shutdownTimeout });
   if (cluster.isWorker) return serveAsWorker({ config, log, stopSignal });
@@ -41,7 +36,7 @@ export const serve = async (config: Config): Promise<void> => {
     logger.info({ signal }, 'stopping');
     await server.stop();
     logger.info('stopped');
-    // Requests are answered. The embedded PostgreSQL writes a checkpoint before it stops, which is not to be cut off.
+    // All requests are answered. The embedded PostgreSQL may take as long as its shutdown checkpoint needs.
     stopped();
   } finally {
     await log.flush();
@@ -51,7 +46,7 @@ export const serve = async (config: Config): Promise<void> => {
 
 type WorkerOptions = { config: Config; log: Log; stopSignal: Promise<unknown> };
 
-/** One of several: the process that started it has seen to the database, and tells it when to stop. */
+/** The primary process has prepared the database, and sends the signal to stop. */
 const serveAsWorker = async ({ config, log, stopSignal }: WorkerOptions) => {
   const service = await createService({
     config,

@@ -1,9 +1,9 @@
-import type { Log } from '../logger.ts';
+import type { Log } from '../observability/logger.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /**
- * A signal again within this time, in ms, is the same one: on Ctrl-C the terminal sends SIGINT to the whole process group,
- * and npm passes its own on to us. (close-with-grace takes the second for impatience and exits at once.)
+ * Signals within this time of the first, in ms, count as one: on Ctrl-C the terminal sends SIGINT to the whole process
+ * group, and npm forwards its own to this process. (close-with-grace exits on the second.)
  */
 const SAME_SIGNAL_TIME = 1000;
 
@@ -15,13 +15,13 @@ type StopSignalOptions = {
 
 type StopRequest = {
   signal: NodeJS.Signals;
-  /** Ends the time to stop: what the process does from then on may take as long as it must. */
+  /** Cancels the timeout: the rest of the shutdown may take as long as it needs. */
   stopped: () => void;
 };
 
 /**
- * Resolves with the first signal that asks the process to stop; one that comes later ends it at once, and so does
- * the end of the time to stop. A fault that nothing caught is logged and ends the process too.
+ * Resolves with the first stop signal. A later one exits at once with code 1, and so does the timeout. An uncaught
+ * exception is logged and exits too.
  */
 export const waitForStopSignal = ({ log, timeout }: StopSignalOptions): Promise<StopRequest> => {
   const exitNow = async () => {
@@ -29,7 +29,7 @@ export const waitForStopSignal = ({ log, timeout }: StopSignalOptions): Promise<
     process.exit(1);
   };
   process.on('uncaughtException', (error) => {
-    log.logger.fatal({ err: error }, 'a fault that nothing caught');
+    log.logger.fatal({ err: error }, 'uncaught exception');
     exitNow();
   });
   return new Promise((resolve) => {

@@ -4,17 +4,18 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
-import { createMetricsServer } from '../metrics/metrics-server.ts';
+import type { Config } from '../config/config.ts';
+import { createMetricsServer } from '../observability/metrics-server.ts';
+import { CommandError } from './command-error.ts';
 
-/** How long to wait before a worker that died is replaced, in ms: one that cannot start shall not keep a core busy. */
+/** How long to wait before a dead worker is replaced, in ms, so that one that cannot start does not keep a core busy. */
 const REPLACEMENT_DELAY = 1000;
 
 type WorkersOptions = { count: number | 'auto'; databaseUrl: string; logger: Logger; metrics: Config['metrics'] };
 
 /**
- * Several processes of the store on one port (node:cluster). Each is a whole store, with a queue and database connections
- * of its own; this process starts them, replaces one that dies, stops them, and serves the metrics of all.
+ * Several processes on one port (node:cluster). Each is a complete service with its own queues and database connections.
+ * This process starts and stops them, replaces those that die, and serves the metrics of all.
  */
 export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOptions) => {
   let stopping = false;
@@ -36,7 +37,7 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
 
   const watch = (worker: Worker) => worker.once('exit', (code, signal) => replace(worker, code, signal));
 
-  /** @throws where the worker ends before it listens; from then on it is replaced */
+  /** @throws {CommandError} if the worker exits before it listens; after that it is replaced */
   const startWorker = async (): Promise<number> => {
     const worker = fork();
     const port = await listeningPort(worker);
@@ -46,7 +47,7 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
 
   const startAll = async (): Promise<number> => {
     if (metrics) {
-      const { createWorkersMetrics } = await import('../metrics/workers-metrics.ts');
+      const { createWorkersMetrics } = await import('../observability/workers-metrics.ts');
       metricsServer = createMetricsServer({ ...metrics, ...createWorkersMetrics(), logger });
       await metricsServer.start();
     }
@@ -56,7 +57,7 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     return ports[0] as number;
   };
 
-  /** Each answers what is under way to it, and ends. */
+  /** Each worker answers its requests in flight and exits. */
   const stop = async (): Promise<void> => {
     stopping = true;
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker && !worker.isDead()) as Worker[];
@@ -67,7 +68,7 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
   };
 
   return {
-    /** Resolves when all listen. Where one does not, stops the others. @returns the port that they share */
+    /** Resolves when all listen; stops them if one does not. @returns the port that they share */
     start: async (): Promise<number> => {
       try {
         return await startAll();
@@ -80,16 +81,11 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
   };
 };
 
-/** @throws where the worker ends before it listens; what stood in its way it has said itself */
+/** @throws {CommandError} if the worker exits before it listens; it has printed why */
 const listeningPort = async (worker: Worker): Promise<number> => {
   const [address] = (await Promise.race([once(worker, 'listening'), once(worker, 'exit')])) as [
     { port: number } | number,
   ];
   if (typeof address === 'object' && address !== null) return address.port;
-  throw new WorkerError('A worker did not start; what it said stands above.');
+  throw new CommandError('A worker did not start; see its output above.');
 };
-
-/** A worker ended before it listened. */
-export class WorkerError extends Error {
-  override name = 'WorkerError';
-}

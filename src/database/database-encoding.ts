@@ -2,14 +2,14 @@ import { Client } from 'pg';
 import { CONNECT_TIMEOUT } from './database.ts';
 import { classifyDatabaseError } from './database-error.ts';
 
-/** The database cannot hold every Unicode text. */
+/** The database cannot store all Unicode text. */
 export class DatabaseEncodingError extends Error {
   override name = 'DatabaseEncodingError';
 }
 
 /**
- * Refuses a database in another encoding than UTF-8. One that does not answer passes: the store starts without its
- * database too, and any other command reports the failure itself.
+ * Checks that the encoding of a database is UTF-8. A database that does not respond passes, because the service also
+ * starts without its database, and other commands report the failure themselves.
  * @throws {DatabaseEncodingError}
  */
 export const checkEncoding = async (url: string): Promise<void> => {
@@ -25,7 +25,7 @@ export const checkEncoding = async (url: string): Promise<void> => {
   } catch (error) {
     if (classifyDatabaseError(error) === undefined) throw error;
   } finally {
-    // Not awaited: a database that does not answer does not close its end either.
+    // Not awaited: an unresponsive database does not close its end either.
     client.end().catch(() => {});
   }
 };
@@ -35,7 +35,7 @@ const assertUtf8 = async (client: Client): Promise<void> => {
   const encoding = rows[0]?.server_encoding;
   if (encoding === 'UTF8') return;
   throw new DatabaseEncodingError(
-    `The encoding of the database is ${encoding}, and the store needs UTF8. ` +
+    `The encoding of the database is ${encoding}, but Plant Store requires UTF8. ` +
       'Create another database: createdb --template template0 --encoding UTF8 NAME',
   );
 };

@@ -46,7 +46,7 @@ describe('classifyDatabaseError', () => {
   });
 });
 
-test('a row is refused by the classes 22 and 23 alone', () => {
+test('only the SQLSTATE classes 22 and 23 mean a rejected row', () => {
   for (const code of ['22001', '22021', '22P05', '23502', '23505', '23514']) {
     expect([code, isRowRefusal(own(code)), isRowRefusal(ofRawQuery(code))]).toEqual([code, true, true]);
   }
@@ -55,11 +55,11 @@ test('a row is refused by the classes 22 and 23 alone', () => {
   }
 });
 
-test('a statement that takes too long is told from one whose connection broke', () => {
+test('distinguishes a statement timeout from a broken connection', () => {
   expect([isStatementTimeout(own('57014')), isStatementTimeout(ofRawQuery('57014'))]).toEqual([true, true]);
   expect([isStatementTimeout(own('57P01')), isStatementTimeout(ofRawQuery('ECONNRESET'))]).toEqual([false, false]);
 });
 
-test('a unique violation is told by its code', () => {
+test('recognizes a unique violation by its code', () => {
   expect([isUniqueViolation(own('P2002')), isUniqueViolation(own('P2003'))]).toEqual([true, false]);
 });

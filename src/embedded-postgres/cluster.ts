@@ -16,8 +16,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import type { Binaries } from './binaries.ts';
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+import { type Binaries, EmbeddedPostgresError } from './binaries.ts';
 import { isServerOf, readPidFile, removeStalePidFile } from './postmaster-pid.ts';
 import type { ServerAccount } from './server-account.ts';
 
@@ -32,14 +31,14 @@ const initdbOptions = [
   '--builtin-locale=C.UTF-8',
 ];
 
-/** How long PostgreSQL may take to start, in ms: it may have much to recover after a crash. */
+/** How long PostgreSQL may take to start, in ms. Crash recovery can be slow. */
 const START_TIMEOUT = 60_000;
 const POLL_INTERVAL = 50;
 
 const MIB = 1_048_576;
-/** PostgreSQL's own cache where nothing is set, in MiB. */
+/** PostgreSQL's default, in MiB. */
 const DEFAULT_SHARED_BUFFERS = 128;
-/** It holds the indexes by id and by tag of some millions of plants, which change at random places where ids are random; in MiB. */
+/** Holds the indexes on id and tag of some million plants; inserts with random ids change them in random places. In MiB. */
 const SHARED_BUFFERS = 512;
 
 const settings = `
@@ -55,20 +54,16 @@ log_checkpoints = off
 
 type ClusterOptions = { dataDir: string; binaries: Binaries; account: ServerAccount };
 
-/** One PostgreSQL data directory, and its server as pg_ctl runs it: a daemon that outlives whoever started it. */
+/** A PostgreSQL data directory and its server, a daemon that outlives the process that started it. */
 export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) => {
   const directory = join(dataDir, 'postgres');
   const passwordFile = join(dataDir, 'postgres-password');
   const startLog = join(directory, 'start.log');
 
-  /** Paths are given relative to the data folder, as pg_ctl puts them into a shell command and escapes nothing. */
+  /** Paths are relative to the data folder, because pg_ctl puts them into a shell command without escaping. */
   const run = async (program: keyof Binaries, ...options: string[]) => {
     try {
-      await promisify(execFile)(binaries[program], options, {
-        ...account,
-        cwd: dataDir,
-        env: { ...process.env, LC_ALL: 'C' },
-      });
+      await promisify(execFile)('env', ['LC_ALL=C', binaries[program], ...options], { ...account, cwd: dataDir });
     } catch (error) {
       const { stderr, message } = error as { stderr?: string; message: string };
       const log = existsSync(startLog) ? readFileSync(startLog, 'utf8') : '';
@@ -76,8 +71,8 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
     }
   };
 
-  /** Makes the data directory under another name first, so that one that is there is whole. */
-  const initialise = async () => {
+  /** Creates the data directory under another name first, so that one that exists is complete. */
+  const initialize = async () => {
     if (existsSync(directory)) return;
     const unfinished = `${directory}.new`;
     rmSync(unfinished, { recursive: true, force: true });
@@ -90,22 +85,22 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
   };
 
   return {
-    /** Starts the server, on a new data directory the first time; resolves when it takes connections. */
+    /** Starts the server, and creates its data directory the first time. Resolves when it accepts connections. */
     start: async () => {
-      await initialise();
+      await initialize();
       removeStalePidFile(directory, account);
       rmSync(startLog, { force: true });
       const port = await freePort();
       const options = `-p ${port}${sharedBuffersOption()}`;
       await run('pg_ctl', 'start', '--wait', '--pgdata=postgres', '--log=postgres/start.log', `--options=${options}`);
     },
-    /** Stops the server, if it still runs: connections are cut, what is committed stays. */
+    /** Stops the server if it runs. Closes its connections; committed data is kept. */
     stop: async () => {
       const { pid } = readPidFile(directory);
       if (pid !== undefined && isServerOf(directory, pid, account))
         await run('pg_ctl', 'stop', '--wait', '--mode=fast', '--pgdata=postgres');
     },
-    /** The URL of the running server, or undefined where none runs. Waits for one that is just starting. */
+    /** The URL of the running server, or undefined if none runs. Waits for one that is starting. */
     runningUrl: async () => {
       for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {
         const { pid, port } = readPidFile(directory);
@@ -115,7 +110,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
         await setTimeout(POLL_INTERVAL);
       }
       throw new EmbeddedPostgresError(
-        `PostgreSQL runs on ${directory} but does not answer. Its log is in ${join(directory, 'log')}.`,
+        `PostgreSQL runs in ${directory} but does not respond. See its log in ${join(directory, 'log')}.`,
       );
     },
   };
@@ -144,7 +139,7 @@ const freePort = () =>
     });
   });
 
-/** An eighth of the memory at most, as PostgreSQL is not its only use. */
+/** At most an eighth of the memory, because other programs need it too. */
 const sharedBuffersOption = () => {
   const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity) / MIB;
   const size = Math.min(SHARED_BUFFERS, Math.floor(memory / 8));

@@ -1,24 +1,23 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { loadBinaries } from './binaries.ts';
+import { EmbeddedPostgresError, loadBinaries } from './binaries.ts';
 import { createCluster } from './cluster.ts';
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { tryLock } from './file-lock.ts';
 import { assertReachable, findServerAccount } from './server-account.ts';
 
-/** How long to wait for another process that is starting or stopping the server, in ms. */
+/** How long to wait while another process starts or stops the server, in ms. */
 const LOCK_TIMEOUT = 90_000;
 const LOCK_POLL_INTERVAL = 50;
 
 export type DatabaseLease = { url: string; release: () => Promise<void> };
 
 /**
- * The PostgreSQL server in `dataDir`, shared by the store, the command line and Prisma Studio: whoever comes first
- * starts it, whoever leaves last stops it. One that is left running by a process that was killed is used as it is.
+ * The PostgreSQL server in `dataDir`, shared by the service, other commands and Prisma Studio. The first process to
+ * lease it starts it, the last to release it stops it. A server that a killed process left running is reused.
  *
- * Each user holds a shared lock on a file; who starts or stops the server holds it exclusively.
- * @throws {EmbeddedPostgresError} where PostgreSQL cannot run here
+ * Each process holds a shared lock on a file, and an exclusive one while it starts or stops the server.
+ * @throws {EmbeddedPostgresError} if PostgreSQL cannot run here
  */
 export const leaseEmbeddedPostgres = async (dataDir: string): Promise<DatabaseLease> => {
   const binaries = await loadBinaries();
@@ -47,12 +46,10 @@ export const leaseEmbeddedPostgres = async (dataDir: string): Promise<DatabaseLe
     }
     const unlock = tryLock(lockFile, 'shared');
     const url = unlock && (await cluster.runningUrl());
-    // Between the two locks the last user may have stopped the server: then it is started anew.
+    // Between the two locks another process may have stopped the server. Then try again.
     if (unlock && url) return { url, release: () => release(unlock) };
     unlock?.();
     await setTimeout(LOCK_POLL_INTERVAL);
   }
-  throw new EmbeddedPostgresError(
-    `Another process has been starting or stopping PostgreSQL in ${dataDir} for too long.`,
-  );
+  throw new EmbeddedPostgresError(`Timed out while another process starts or stops PostgreSQL in ${dataDir}.`);
 };

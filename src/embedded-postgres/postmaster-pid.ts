@@ -3,47 +3,55 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerAccount } from './server-account.ts';
 
-/** postmaster.pid, which PostgreSQL writes while its server runs: the process id first, the port in line four. */
+/** Reads postmaster.pid, which exists while the server runs: the process id is in line 1, the port in line 4. */
 export const readPidFile = (directory: string): { pid?: string | undefined; port?: string | undefined } => {
-  const path = join(directory, 'postmaster.pid');
-  if (!existsSync(path)) return {};
-  const [pid, , , port] = readFileSync(path, 'utf8').split('\n');
+  const [pid, , , port] = readIfExists(join(directory, 'postmaster.pid')).split('\n');
   return { pid: pid || undefined, port: port || undefined };
 };
 
 /**
- * After a crash or a restart of the machine, the id in postmaster.pid may belong to another process, and PostgreSQL
- * refuses to start for as long as that one lives.
+ * After a crash or a reboot, the id in postmaster.pid may belong to another process. PostgreSQL refuses to start while
+ * that process runs.
  */
 export const removeStalePidFile = (directory: string, account: ServerAccount) => {
   const { pid } = readPidFile(directory);
-  if (pid !== undefined && !isServerOf(directory, pid, account)) rmSync(join(directory, 'postmaster.pid'));
+  if (pid !== undefined && !isServerOf(directory, pid, account))
+    rmSync(join(directory, 'postmaster.pid'), { force: true });
 };
 
 /**
- * Whether the process of this id is the PostgreSQL server of a data directory: there, no zombie, and working in that
- * directory. On systems other than Linux, whether there is such a process at all.
+ * Whether a process is the PostgreSQL server of a data directory: it runs, is not a zombie, and has that working
+ * directory. On systems other than Linux, whether the process exists.
  */
 export const isServerOf = (directory: string, pid: string, account: ServerAccount): boolean => {
-  if (!existsSync('/proc/self/stat')) return isThere(Number(pid));
-  const path = `/proc/${pid}/stat`;
-  if (!existsSync(path) || !/\(postgres\) [^ZX]/.test(readFileSync(path, 'utf8'))) return false;
+  if (!existsSync('/proc/self/stat')) return processExists(Number(pid));
+  if (!/\(postgres\) [^ZX]/.test(readIfExists(`/proc/${pid}/stat`))) return false;
   return workingDirectory(pid, account) === identityOf(directory);
 };
 
-/** A folder's device and inode: one folder may have several paths, for instance by way of mounts. */
+/** The empty string if the file does not exist, or belongs to a process that ends meanwhile (ESRCH). */
+const readIfExists = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    throw error;
+  }
+};
+
+/** A folder's device and inode, because mounts can give one folder several paths. */
 const identityOf = (folder: string): string => {
   const { dev, ino } = statSync(folder);
   return `${dev}:${ino}`;
 };
 
-/** Undefined: the process has ended, or belongs to another account than the server's. */
+/** Undefined if the process has ended, or runs under another account than the server. */
 const workingDirectory = (pid: string, account: ServerAccount): string | undefined => {
   const link = `/proc/${pid}/cwd`;
   try {
     return identityOf(link);
   } catch {
-    // In a container root may not look into the processes of others; the account of the server may look into its own.
+    // In a container, root may not inspect processes of other accounts; the server's account may inspect its own.
     if (account === undefined) return undefined;
   }
   try {
@@ -53,13 +61,13 @@ const workingDirectory = (pid: string, account: ServerAccount): string | undefin
       stdio: ['ignore', 'pipe', 'ignore'],
     }).trim();
   } catch (error) {
-    // Not where it could not be asked: to delete the pid file of a server that runs would let a second one start.
+    // The answer is unknown: deleting the pid file of a running server would let a second one start.
     if ((error as { status: number | null }).status === 1) return undefined;
     throw error;
   }
 };
 
-const isThere = (pid: number) => {
+const processExists = (pid: number) => {
   try {
     return process.kill(pid, 0);
   } catch (error) {

@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+import { EmbeddedPostgresError } from './binaries.ts';
 
-/** The ids under which PostgreSQL runs; undefined: those of this process. */
+/** The user and group that PostgreSQL runs as; undefined: those of this process. */
 export type ServerAccount = { uid: number; gid: number } | undefined;
 
 /**
- * PostgreSQL refuses to run as root. Root's store runs it as the owner of the data, and a new one as the account
- * `postgres` where there is one, else as `nobody`.
+ * PostgreSQL refuses to run as root. For root, it runs as the owner of the data directory; a new one belongs to the
+ * account `postgres` if it exists, else to `nobody`.
  */
 export const findServerAccount = (clusterDirectory: string): ServerAccount => {
   if (process.getuid?.() !== 0) {
@@ -31,19 +31,19 @@ const accountNamed = (name: string): ServerAccount => {
   }
 };
 
-/** initdb and postgres look their user id up and end without a name for it (as with `docker run --user 12345`). */
+/** initdb and postgres fail if their user id has no name, as with `docker run --user 12345`. */
 const assertAccountExists = () => {
   try {
     execFileSync('id', ['-un'], { stdio: 'ignore' });
   } catch {
     throw new EmbeddedPostgresError(
       `The user id ${process.getuid?.()} has no name in /etc/passwd, and PostgreSQL needs one. ` +
-        'Run as a named user, or set DATABASE_URL to a PostgreSQL of your own.',
+        'Run as a named user, or set DATABASE_URL to use another PostgreSQL.',
     );
   }
 };
 
-/** @throws {EmbeddedPostgresError} naming the folder above `path` that keeps the account out */
+/** @throws {EmbeddedPostgresError} with the folder above `path` that the account cannot enter */
 export const assertReachable = (path: string, account: ServerAccount) => {
   if (account === undefined) return;
   for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) {
@@ -52,8 +52,8 @@ export const assertReachable = (path: string, account: ServerAccount) => {
     if ((mode >> shift) & 1) continue;
     throw new EmbeddedPostgresError(
       `PostgreSQL does not run as root, and the account it runs as (user id ${account.uid}) cannot reach ${path}, ` +
-        `because ${dirname(folder)} is closed to it. Run as the user who owns that folder, open it (chmod o+x), ` +
-        'move the project or set DATA_DIR to where it can be reached, or set DATABASE_URL to a PostgreSQL of your own.',
+        `because it has no permission to enter ${dirname(folder)}. Run as the owner of that folder, open it (chmod o+x), ` +
+        'set DATA_DIR to another folder, move the project, or set DATABASE_URL to use another PostgreSQL.',
     );
   }
 };

@@ -1,39 +1,102 @@
-import { type ErrorKind, errorCodes } from './error-codes.ts';
-import type { ErrorBody, FieldError, Problem } from './error-schema.ts';
+import { z } from 'zod';
 
-type ApiErrorOptions = { headers?: Record<string, string>; fields?: FieldError[]; cause?: unknown };
+/** Error, the default body of every error response (specification §2). */
+export const errorSchema = z.object({
+  error: z.int32().meta({ format: 'int32', description: 'A stable code. Codes are never reused.' }),
+  message: z.string().describe('What is wrong and what is expected. Names every wrong field.'),
+});
+
+const fieldErrorSchema = z.object({
+  pointer: z.string().describe('The field as a JSON Pointer (RFC 6901); empty for the whole body.'),
+  detail: z.string().describe('What the field should be.'),
+});
+
+/** The body for clients that accept `application/problem+json` (RFC 9457). */
+export const problemSchema = z.object({
+  type: z
+    .string()
+    .meta({ format: 'uri-reference', description: 'The page about this error: an absolute path on this host.' }),
+  title: z.string().describe('A summary, the same for every error with this code.'),
+  status: z.int32().meta({ format: 'int32', description: 'The HTTP status.' }),
+  detail: z.string().describe('What is wrong with this request; the same as `message` in an Error.'),
+  code: z.int32().meta({ format: 'int32', description: 'The stable code; the same as `error` in an Error.' }),
+  errors: z.array(fieldErrorSchema).optional().describe('Every wrong field.'),
+});
+
+type FieldError = z.infer<typeof fieldErrorSchema>;
+
+/** One kind of error. The OpenAPI document and the pages under /docs/errors/ are generated from it. */
+export type ErrorCode = {
+  /** The name in the code and in the examples of the OpenAPI document. */
+  kind: string;
+  /** Stable and never reused. */
+  code: number;
+  status: number;
+  /** A summary that is the same each time (RFC 9457 §3.1.3). */
+  title: string;
+  /** Completes the sentence "The service responds with this error when …". */
+  when: string;
+  /** What the client should do, in whole sentences. */
+  advice: string;
+  /** Also the message of an error that has none of its own. */
+  example: { message: string; fields?: FieldError[] };
+  /** False for a 5xx that load causes: it is logged as a warning, without a stack. */
+  isFault?: boolean;
+};
+
+/** Names each error of a table by its key. */
+export const defineErrors = <Kind extends string>(table: Record<Kind, Omit<ErrorCode, 'kind'>>) =>
+  Object.fromEntries(
+    Object.entries<Omit<ErrorCode, 'kind'>>(table).map(([kind, error]) => [kind, { kind, ...error }]),
+  ) as Record<Kind, ErrorCode>;
 
 /** The path of the page about an error, below the base path. */
 export const errorPagePath = (code: number): string => `/docs/errors/${code}`;
 
-/** An answer that is not a success, with its status and headers. */
+type ApiErrorOptions = { headers?: Record<string, string>; fields?: FieldError[] | undefined; cause?: unknown };
+
+/** An error response, with its status and headers. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly code: number;
   readonly status: number;
+  readonly isFault: boolean;
   readonly headers: Record<string, string>;
-  readonly title: string;
-  readonly fields: FieldError[] | undefined;
+  readonly #kind: ErrorCode;
+  readonly #fields: FieldError[] | undefined;
 
-  constructor(kind: ErrorKind, message: string, { headers = {}, fields, cause }: ApiErrorOptions = {}) {
+  constructor(
+    error: ErrorCode,
+    message = error.example.message,
+    { headers = {}, fields, cause }: ApiErrorOptions = {},
+  ) {
     super(message, { cause });
-    const { code, status, title } = errorCodes[kind];
-    this.code = code;
-    this.status = status;
-    this.title = title;
+    this.code = error.code;
+    this.status = error.status;
+    this.isFault = error.status >= 500 && error.isFault !== false;
     this.headers = headers;
-    this.fields = fields;
+    this.#kind = error;
+    this.#fields = fields;
   }
 
-  /** The default body: the contract's Error, which has these two members and no other (specification §2). */
-  toJSON(): ErrorBody {
+  /** The same error with another message, caused by `cause`. */
+  withMessage(message: string, cause: unknown): ApiError {
+    return new ApiError(this.#kind, message, { headers: this.headers, cause });
+  }
+
+  /** The default body: the contract's Error, with exactly these two members (specification §2). */
+  toJSON(): z.infer<typeof errorSchema> {
     return { error: this.code, message: this.message };
   }
 
-  /** Problem details (RFC 9457 §3.1). `basePath`: that of the store, without a slash at its end. */
-  toProblem(basePath: string): Problem {
-    const { code, title, status, message: detail, fields } = this;
-    const type = basePath + errorPagePath(code);
-    return { type, title, status, detail, code, ...(fields && { errors: fields }) };
+  /** Problem details (RFC 9457 §3.1). `basePath` has no trailing slash. */
+  toProblem(basePath: string): z.infer<typeof problemSchema> {
+    const type = basePath + errorPagePath(this.code);
+    const { code, status, message: detail } = this;
+    return { type, title: this.#kind.title, status, detail, code, ...(this.#fields && { errors: this.#fields }) };
   }
 }
+
+/** A 503. `Retry-After` is in seconds (RFC 9110 §10.2.3). */
+export const unavailable = (error: ErrorCode, cause?: unknown, message?: string): ApiError =>
+  new ApiError(error, message, { headers: { 'Retry-After': '1' }, cause });

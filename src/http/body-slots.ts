@@ -1,27 +1,28 @@
-/** For how long a body keeps its slot, in ms, even if others wait for one. */
+/** How long a body keeps its slot, in ms, even if others are waiting. */
 const MIN_HOLD_TIME = 2000;
+/** In ms. */
 const CHECK_INTERVAL = 250;
-/** Bodies that may wait for a slot; what the system has read of each takes up to 64 KiB. */
+/** Bodies that may wait for a slot. Each takes up to 64 KiB, the part that is already read. */
 const MAX_WAITING = 64;
 
 type Claim = {
   /** The body may be read. */
   onGranted: () => void;
-  /** The body held its slot for long while others waited, and must be dropped. */
+  /** The body held its slot too long while others waited. The caller must drop it. */
   onLost: () => void;
 };
 
 export type BodySlots = {
-  /** @returns a function that gives the slot back, or no longer waits for one; undefined where too many wait */
+  /** @returns a function that releases the slot or stops waiting for one; undefined if too many bodies are waiting */
   take: (claim: Claim) => (() => void) | undefined;
 };
 
 /**
- * Bounds how many large bodies are read and parsed at once. A body without a slot is not read, and slots are passed on:
- * stalled uploads can neither fill the memory nor keep others out for long.
+ * Limits how many large bodies are read and parsed concurrently. A body without a slot is not read. If others are
+ * waiting, a slow body loses its slot, so stalled uploads can neither exhaust memory nor block others for long.
  */
 export const createBodySlots = ({ count }: { count: number }): BodySlots => {
-  /** When each body got its slot, in ms, the first one first. */
+  /** When each body got its slot, in ms, oldest first. */
   const holders = new Map<Claim, number>();
   const waiting = new Set<Claim>();
   let check: NodeJS.Timeout | undefined;
@@ -34,7 +35,7 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
     claim.onGranted();
   };
 
-  const passOn = () => {
+  const revokeOverdue = () => {
     const latest = performance.now() - MIN_HOLD_TIME;
     const overdue = [...holders].filter(([, since]) => since <= latest).slice(0, waiting.size);
     for (const [{ onLost }] of overdue) onLost();
@@ -48,7 +49,7 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
       if (waiting.size >= MAX_WAITING) return undefined;
       waiting.add(claim);
       grantNext();
-      if (waiting.has(claim)) check ??= setInterval(passOn, CHECK_INTERVAL).unref();
+      if (waiting.has(claim)) check ??= setInterval(revokeOverdue, CHECK_INTERVAL).unref();
       return () => {
         waiting.delete(claim);
         if (holders.delete(claim)) grantNext();

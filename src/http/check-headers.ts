@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { ApiError } from './api-error.ts';
 import { closeAfter } from './close-in-stages.ts';
+import { commonErrors } from './common-errors.ts';
 
-/** Node.js keeps the first of several, where a proxy may keep the last. */
+/** If one of these is repeated, Node.js keeps the first, while a proxy may keep the last. */
 const SINGLE_HEADERS = ['host', 'authorization', 'content-type'];
 const SINGLE_HEADER_LENGTHS = SINGLE_HEADERS.map(({ length }) => length);
 
@@ -11,14 +12,14 @@ const SINGLE_HEADER_LENGTHS = SINGLE_HEADERS.map(({ length }) => length);
 const HOST = /^(\[[\da-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
 
 /**
- * Rejects a request that proxies and this service may read differently: HTTP/1.1 without a Host (RFC 9112 §3.2), with one
- * that is not a host, or with one of the headers twice that must come once.
+ * Rejects requests that a proxy and this service may interpret differently: HTTP/1.1 with a missing or invalid Host
+ * (RFC 9112 §3.2), or with a repeated header that must be single.
  */
 export const checkHeaders: RequestHandler = (request, response, next) => {
   const problem = findProblem(request);
   if (problem === undefined) return next();
   closeAfter(response);
-  throw new ApiError('requestNotHttp', problem);
+  throw new ApiError(commonErrors.requestNotHttp, problem);
 };
 
 const findProblem = (request: IncomingMessage): string | undefined => {

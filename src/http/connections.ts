@@ -4,8 +4,8 @@ import { closeAfter } from './close-in-stages.ts';
 import { readInSlices } from './read-in-slices.ts';
 
 /**
- * Requests that may wait behind others on their connections, over all connections; each takes some 4 KiB of memory. A client
- * that sends one more, and has more than a few, is disconnected.
+ * Requests that may wait behind others on their connections, in total; each takes about 4 KiB of memory. Past this
+ * limit, a client with more than FEW_WAITING waiting requests is disconnected when it sends another.
  */
 const MAX_WAITING = 2000;
 const FEW_WAITING = 4;
@@ -13,58 +13,80 @@ const FEW_WAITING = 4;
 type Connection = {
   /** The response in progress; undefined while the connection is idle. */
   current: ServerResponse | undefined;
-  /** Starts each request that was read while another one was in progress. */
+  /** Start the requests that were read while another one was in progress. */
   waiting: (() => void)[];
-  /** The response to the request that was read last, until it is finished. */
+  /** The response to the most recently read request, until it is finished. */
   last: ServerResponse | undefined;
-  /** Whether the last request was answered before all of its body came. */
-  hasBodyLeft: boolean;
-  /** Bytes of responses that the client has taken, and when that last grew, in ms. */
-  taken: number;
-  takenAt: number;
+  /** The last request, if its response was finished before all of its body arrived; until the rest arrives. */
+  unfinished: IncomingMessage | undefined;
+  /** Response bytes that the client has accepted, and when that count last changed, in ms. */
+  accepted: number;
+  acceptedAt: number;
 };
 
-/** Whether the body of a request is not read, or not yet. Pieces of one byte would pile up, at a quarter of a KiB each. */
+/** How long the clients of some responses may accept nothing, in ms. */
+const allowedPauses = new WeakMap<ServerResponse, number>();
+
+/** Lets the client accept nothing of this response for so many ms, instead of the server's default. */
+export const allowPauses = (response: ServerResponse, milliseconds: number): void => {
+  allowedPauses.set(response, milliseconds);
+};
+
+const mayPauseFor = (response: ServerResponse | undefined): number | undefined =>
+  response && allowedPauses.get(response);
+
+/**
+ * Whether the body of a request is not being read. One-byte chunks would accumulate, at about 256 bytes of memory each.
+ */
 const isUnread = (request: IncomingMessage | undefined): boolean =>
   request !== undefined && !request.complete && request.readableFlowing !== true;
 
+const noteUnfinished = (connection: Connection) => {
+  const request = connection.last?.req;
+  if (request === undefined || request.complete) return;
+  connection.unfinished = request;
+  request.once('end', () => {
+    if (connection.unfinished === request) connection.unfinished = undefined;
+  });
+};
+
 /**
- * The open connections of a server. Each has at most one request in progress: what a client sends ahead (RFC 9112 §9.3.2)
- * waits for its turn. Nothing is parsed while requests wait, or while the body of the one in progress is not wanted.
+ * The open connections of a server. Each has at most one request in progress; pipelined requests (RFC 9112 §9.3.2)
+ * wait. Parsing pauses while requests wait, or while the body of the request in progress is not being read.
  */
 export const createConnections = () => {
   const connections = new Map<Socket, Connection>();
-  let waitingInAll = 0;
+  let totalWaiting = 0;
 
   const forget = (socket: Socket) => {
-    waitingInAll -= connections.get(socket)?.waiting.length ?? 0;
+    totalWaiting -= connections.get(socket)?.waiting.length ?? 0;
     connections.delete(socket);
   };
 
   const startNext = (socket: Socket, connection: Connection) => {
-    // Neither is kept: connections may be idle for long, and a response refers to all of its request.
+    // Drop the references: connections may be idle for long, and a response keeps its whole request in memory.
     if (connection.last === connection.current) {
-      connection.hasBodyLeft = connection.last?.req.complete === false;
+      noteUnfinished(connection);
       connection.last = undefined;
     }
     connection.current = undefined;
-    // A request behind a response that closed the connection would get no answer, so it is not executed (RFC 9112 §9.6).
+    // If the last response closed the connection, later requests cannot get one and are not executed (RFC 9112 §9.6).
     if (socket.writableEnded || socket.destroyed) return;
     const start = connection.waiting.shift();
     if (connection.waiting.length === 0 && socket.isPaused()) socket.resume();
     if (start === undefined) return;
-    waitingInAll -= 1;
+    totalWaiting -= 1;
     start();
   };
 
-  /** Calls `start` once everything before it on the connection is answered; never, if one of the answers closed it. */
+  /** Calls `start` after all earlier responses on the connection; never, if one of them closes it. */
   const enqueue = (socket: Socket, start: () => void) => {
     const connection = connections.get(socket);
     if (connection === undefined || socket.writableEnded || socket.destroyed) return;
     if (connection.current === undefined) return start();
     connection.waiting.push(start);
-    waitingInAll += 1;
-    if (waitingInAll > MAX_WAITING && connection.waiting.length > FEW_WAITING) socket.destroy();
+    totalWaiting += 1;
+    if (totalWaiting > MAX_WAITING && connection.waiting.length > FEW_WAITING) socket.destroy();
   };
 
   return {
@@ -73,52 +95,54 @@ export const createConnections = () => {
         current: undefined,
         waiting: [],
         last: undefined,
-        hasBodyLeft: false,
-        taken: 0,
-        takenAt: performance.now(),
+        unfinished: undefined,
+        accepted: 0,
+        acceptedAt: performance.now(),
       };
       connections.set(socket, connection);
       socket.once('close', () => forget(socket));
       readInSlices(socket, () => connection.waiting.length > 0 || isUnread(connection.current?.req));
     },
     enqueue,
-    /** Calls `handle` in the request's turn. `isLast`: no other request waits behind it. */
+    /** Calls `handle` when it is the request's turn. `isLast`: no other request waits behind it. */
     serve: (request: IncomingMessage, response: ServerResponse, handle: (isLast: boolean) => void): void => {
       const { socket } = request;
       const connection = connections.get(socket);
       if (connection === undefined) return;
       connection.last = response;
-      connection.hasBodyLeft = false;
+      connection.unfinished = undefined;
       enqueue(socket, () => {
         connection.current = response;
         response.once('close', () => startNext(socket, connection));
         handle(connection.waiting.length === 0);
       });
     },
-    /** Calls `start` in the turn of the request that was read last, instead of handling it. */
+    /** Calls `start` instead of handling the most recently read request. */
     replaceLast: (socket: Socket, start: () => void): void => {
       connections.get(socket)?.waiting.splice(-1, 1, start);
     },
-    find: (socket: Socket): Pick<Connection, 'current' | 'last' | 'hasBodyLeft'> | undefined => connections.get(socket),
-    /** Makes the last response on each connection close it, where its header is not sent yet. */
+    find: (socket: Socket): Pick<Connection, 'current' | 'last' | 'unfinished'> | undefined => connections.get(socket),
+    /** Makes the last response on each connection close it, unless its header is already sent. */
     closeBehindResponses: (): void => {
       for (const { current, waiting } of connections.values()) {
         if (current && waiting.length === 0 && !current.headersSent) closeAfter(current);
       }
     },
-    /** Whether a response is complete but not yet sent: Node.js takes its connection for an idle one. */
+    /** Whether a response is complete but not yet sent. Node.js considers such a connection idle. */
     isSending: (): boolean =>
       connections.values().some(({ current }) => current?.writableEnded === true && !current.writableFinished),
-    /** Disconnects each client that has taken nothing of its response for `timeout` ms. */
+    /** Disconnects clients that have accepted no response bytes for `timeout` ms, or for what `allowPauses` set. */
     disconnectStalled: (timeout: number): void => {
       const now = performance.now();
       for (const [socket, connection] of connections) {
-        const taken = socket.bytesWritten - socket.writableLength;
-        if (socket.writableLength === 0 || taken !== connection.taken) {
-          connection.taken = taken;
-          connection.takenAt = now;
-        } else if (now - connection.takenAt >= timeout) socket.destroy();
+        const accepted = socket.bytesWritten - socket.writableLength;
+        if (socket.writableLength === 0 || accepted !== connection.accepted) {
+          connection.accepted = accepted;
+          connection.acceptedAt = now;
+        } else if (now - connection.acceptedAt >= (mayPauseFor(connection.current) ?? timeout)) socket.destroy();
       }
     },
   };
 };
+
+export type Connections = ReturnType<typeof createConnections>;

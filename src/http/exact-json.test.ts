@@ -6,8 +6,8 @@ const idOf = (number: string) => (parseExactJson(`{"id":${number}}`) as { id: un
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
-/** The same value written with an exponent or a fraction of zeros: 120 as 1.2e2, 120.00, 12000e-2 … */
-const writtenOtherwise = (value: bigint, shift: number, zeros: number) => {
+/** The same value with an exponent or a zero fraction: 120 as 1.2e2, 120.00, 12000e-2 … */
+const rewritten = (value: bigint, shift: number, zeros: number) => {
   const sign = value < 0n ? '-' : '';
   const digits = `${value < 0n ? -value : value}`;
   if (shift === 0) return `${sign}${digits}.${'0'.repeat(zeros + 1)}`;
@@ -18,16 +18,16 @@ const writtenOtherwise = (value: bigint, shift: number, zeros: number) => {
 };
 
 describe('parseExactJson', () => {
-  test('reads any int64 exactly, however it is written', () => {
+  test('reads every int64 exactly in any notation', () => {
     fc.assert(
       fc.property(int64, fc.integer({ min: -25, max: 25 }), fc.nat(5), (value, shift, zeros) => {
         expect(idOf(`${value}`)).toBe(value);
-        expect(idOf(writtenOtherwise(value, shift, zeros))).toBe(value);
+        expect(idOf(rewritten(value, shift, zeros))).toBe(value);
       }),
     );
   });
 
-  test('leaves what has a fraction a number', () => {
+  test('keeps a number with a fraction as a number', () => {
     fc.assert(
       fc.property(int64, fc.integer({ min: 1, max: 999 }), (value, thousandths) => {
         expect(typeof idOf(`${value}.${String(thousandths).padStart(3, '0')}`)).toBe('number');
@@ -36,13 +36,13 @@ describe('parseExactJson', () => {
   });
 
   test.each(['1e400', '1e-400', '1e99999999999999999999', '1e-99999999999999999999', '12345678901234567890'])(
-    '%s is no bigint',
+    '%s does not become a bigint',
     (number) => expect(typeof idOf(number)).toBe('number'),
   );
 
   test.each(['0', '-0', '0.0', '0e999999999999', '-0.000e-5'])('%s is 0', (number) => expect(idOf(number)).toBe(0n));
 
-  test('is not slow on a number of a million digits', () => {
+  test('handles a number with a million digits quickly', () => {
     const zeros = '0'.repeat(1_000_000);
     expect(idOf(`1${zeros}e-1000000`)).toBe(1n);
     expect(idOf(`0.${zeros}7e1000001`)).toBe(7n);
@@ -50,7 +50,7 @@ describe('parseExactJson', () => {
     expect(typeof idOf(`1${zeros}1`)).toBe('number');
   });
 
-  test('is JSON.parse in all else', () => {
+  test('otherwise equals JSON.parse', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(parseExactJson(text)).toEqual(JSON.parse(text));
@@ -58,7 +58,7 @@ describe('parseExactJson', () => {
     );
   });
 
-  test('reads the id that JSON.parse would, whatever stands around it', () => {
+  test('reads the same id as JSON.parse, regardless of the surrounding members', () => {
     const name = fc.constantFrom(
       '"id"',
       '"\\u0069d"',
@@ -94,7 +94,7 @@ describe('parseExactJson', () => {
   });
 
   test.each(['', '{', '{"id":01}', '{"id":+1}', '{"id":1.}', '{"id":.5}', '{"id":0x10}', "{'id':1}", '{"id":1,}'])(
-    '%j is no JSON',
+    '%j is not JSON',
     (text) => expect(() => parseExactJson(text)).toThrow(SyntaxError),
   );
 });

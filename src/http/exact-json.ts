@@ -1,33 +1,33 @@
-/** The longest that an int64 can be: 9223372036854775807 has 19 digits. */
+/** The maximum length of an int64: 9223372036854775807 has 19 digits. */
 const INT64_DIGITS = 19;
 
 /**
- * Commas and opening brackets, and how deep these are nested: far more than a plant needs. Objects take up to 30 times the
+ * Limits on commas and opening brackets, and on nesting: far more than a plant needs. Objects take up to 30 times the
  * memory of their text, so the text is checked before they are built.
  */
 const MAX_SEPARATORS = 20_000;
 const MAX_DEPTH = 100;
 
-/** A JSON text has more values, or nests them deeper, than is read (RFC 8259 §9). */
+/** A JSON text has too many values or nests them too deep (RFC 8259 §9). */
 export class JsonTooComplexError extends Error {
   override name = 'JsonTooComplexError';
 
   constructor() {
-    super(`more than ${MAX_SEPARATORS} commas and brackets, or more than ${MAX_DEPTH} levels of them`);
+    super(`more than ${MAX_SEPARATORS} commas and opening brackets, or more than ${MAX_DEPTH} levels of nesting`);
   }
 }
 
 /**
- * Parses JSON as `JSON.parse` does, except that the number of a top-level member named `id` becomes a bigint, exact to
- * the last digit, where its value is an integer: `1.0` and `1e3` are (JSON Schema 2020-12 §6.1.1). A number that is
- * not an integer, or too long for an int64, stays a double, which is how the schema tells that it is wrong.
- * @throws {SyntaxError} where the text is not JSON (RFC 8259)
+ * Parses JSON like `JSON.parse`, except that a top-level member named `id` becomes an exact bigint if it is an integer.
+ * `1.0` and `1e3` are integers (JSON Schema 2020-12 §6.1.1). A number that is not an integer, or too long for an int64,
+ * stays a double, which the schema rejects.
+ * @throws {SyntaxError} if the text is not JSON (RFC 8259)
  * @throws {JsonTooComplexError}
  */
 export const parseExactJson = (text: string): unknown => {
   const source = scan(text);
   const value = JSON.parse(text) as { id?: unknown } | null;
-  // A reviver would give the number's text too, but takes 40 times as long on a body of many small values.
+  // A reviver could read the number's text too, but takes 40 times as long on a body of many small values.
   if (typeof value?.id === 'number') value.id = exactInteger(source) ?? value.id;
   return value;
 };
@@ -36,8 +36,8 @@ const [QUOTE, BACKSLASH, COLON, COMMA] = ['"', '\\', ':', ','].map((character) =
 const [BRACE, BRACE_END, BRACKET, BRACKET_END] = ['{', '}', '[', ']'].map((character) => character.charCodeAt(0));
 
 /**
- * Looks through a text that may be JSON.
- * @returns the digits of the last top-level member named `id`, if the text is JSON and that is a number
+ * Scans a text that may not be valid JSON.
+ * @returns the text of the last top-level `id`, if it is a number; otherwise an empty string
  */
 const scan = (text: string): string => {
   let source = '';
@@ -59,15 +59,15 @@ const scan = (text: string): string => {
       if (depth === 1) name = '';
     } else if (depth === 1 && code === COLON) {
       if (isId(name)) source = numberAt(text, index + 1) ?? source;
-      // A text that is not JSON may have many colons behind a long name.
+      // Invalid JSON may have many colons after a long name, and isId takes time.
       name = '';
     }
   }
   return source;
 };
 
-/** The index of the quote that ends the string at `start`; the length of the text where none does. */
-const endOfString = (text: string, start: number): number => {
+/** The index of the quote that ends the string at `start`; the length of the text if there is none. */
+export const endOfString = (text: string, start: number): number => {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
     while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;
@@ -76,7 +76,7 @@ const endOfString = (text: string, start: number): number => {
   return text.length;
 };
 
-/** A name may be written with escapes: "\u0069d" is `id` too. */
+/** A name may contain escapes: "\u0069d" is `id` too. */
 const isId = (name: string): boolean => name === '"id"' || (name.includes('\\') && JSON.parse(name) === 'id');
 
 const numberAt = (text: string, start: number): string | undefined => {
@@ -85,12 +85,12 @@ const numberAt = (text: string, start: number): string | undefined => {
   return pattern.exec(text)?.[1];
 };
 
-/** The value of a JSON number, from its digits alone; undefined where it is no integer or has more than 19 digits. */
+/** The exact value of a JSON number; undefined if it is not an integer or has more than 19 digits. */
 const exactInteger = (source: string): bigint | undefined => {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? [];
   const digits = whole + fraction;
-  // Loops, as a pattern such as /0+$/ takes quadratic time on a number of a million zeros.
+  // Loops, because a pattern such as /0+$/ takes quadratic time on a number with a million zeros.
   let start = 0;
   while (start < digits.length && digits[start] === '0') start++;
   if (start === digits.length) return 0n;

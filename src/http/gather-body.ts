@@ -1,13 +1,20 @@
 import type { Request, Response } from 'express';
-import { ApiError } from './api-error.ts';
-import { createBodyPieces } from './body-pieces.ts';
+import { ApiError, unavailable } from './api-error.ts';
 import type { BodySlots } from './body-slots.ts';
+import { commonErrors } from './common-errors.ts';
 
-/** A larger body, in bytes, needs a slot to be read. */
+/** Larger bodies, in bytes, need a slot. */
 const SMALL_BODY = 16_384;
-/** A piece of one byte costs as much CPU as a large one. From so many on, pieces must have so many bytes on average. */
+/**
+ * A one-byte piece costs as much CPU as a large one. After FREE_PIECES, pieces must average MIN_AVERAGE_PIECE bytes.
+ */
 const FREE_PIECES = 1000;
 const MIN_AVERAGE_PIECE = 64;
+
+/** Smaller pieces, in bytes, are copied into blocks: separately, each takes 512 bytes of memory. */
+const SMALL_PIECE = 1024;
+/** The size of a block, in bytes. */
+const BLOCK = 4096;
 
 type GatherOptions = {
   /** In bytes. */
@@ -15,12 +22,13 @@ type GatherOptions = {
   slots: BodySlots;
 };
 
-/** The bytes of a body, and what to call when they are no longer needed. */
-export type GatheredBody = { bytes: Buffer; release: () => void };
+/** The bytes of a body. The caller must call `release` once it no longer needs them. */
+type GatheredBody = { bytes: Buffer; release: () => void };
 
 /**
- * Reads the body of a request as it was sent. Stops reading, and holds nothing any more, when it is too large, the client
- * goes away, the request is answered meanwhile, or too many large bodies are being read. (`raw-body` cannot be interrupted.)
+ * Reads the body of a request without decompressing it. Stops reading and frees the memory if the body is too large,
+ * the client disconnects, the response ends first, or too many large bodies are being read. (`raw-body` cannot be
+ * interrupted.)
  * @throws {ApiError} 1000, 1002, 1500
  */
 export const gatherBody = (request: Request, response: Response, options: GatherOptions): Promise<GatheredBody> =>
@@ -37,23 +45,23 @@ export const gatherBody = (request: Request, response: Response, options: Gather
       response.off('close', onClose);
     };
     const fail = (error: ApiError) => {
-      // A body that is complete keeps its slot until it is parsed.
+      // A complete body keeps its slot until it is parsed.
       if (isSettled) return;
       settle();
       request.pause();
       release?.();
       reject(error);
     };
-    const goOn = () => {
+    const resume = () => {
       request.resume();
-      // Node.js believes that it reads already.
+      // Node.js assumes that the socket is already flowing.
       request.socket.resume();
     };
     const takeSlot = () => {
       request.pause();
-      const giveBack = slots.take({ onGranted: goOn, onLost: () => fail(tooManyBodies()) });
-      if (giveBack === undefined) fail(tooManyBodies());
-      else release = giveBack;
+      const releaseSlot = slots.take({ onGranted: resume, onLost: () => fail(tooManyBodies()) });
+      if (releaseSlot === undefined) fail(tooManyBodies());
+      else release = releaseSlot;
     };
     const onData = (piece: Buffer) => {
       count += 1;
@@ -67,7 +75,7 @@ export const gatherBody = (request: Request, response: Response, options: Gather
       settle();
       resolve({ bytes: pieces.join(), release: () => release?.() });
     };
-    const onClose = () => fail(new ApiError('bodyNotJson', 'The body ended early.'));
+    const onClose = () => fail(new ApiError(commonErrors.bodyNotJson, 'The body ended early.'));
     if (response.destroyed) return onClose();
     if (Number(request.headers['content-length']) > SMALL_BODY) takeSlot();
     if (isSettled) return;
@@ -76,12 +84,46 @@ export const gatherBody = (request: Request, response: Response, options: Gather
   });
 
 export const bodyTooLarge = (limit: number): ApiError =>
-  new ApiError('bodyTooLarge', `The body should be at most ${limit} bytes.`);
+  new ApiError(commonErrors.bodyTooLarge, `The body should be at most ${limit} bytes.`);
 
 const tooManyPieces = () =>
-  new ApiError('bodyTooLarge', `The body comes in many pieces of less than ${MIN_AVERAGE_PIECE} bytes.`);
+  new ApiError(
+    commonErrors.bodyTooLarge,
+    `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes.`,
+  );
 
 export const tooManyBodies = (): ApiError =>
-  new ApiError('overloaded', 'Too many large bodies are being sent; try again later.', {
-    headers: { 'Retry-After': '1' },
-  });
+  unavailable(commonErrors.overloaded, undefined, 'Too many large bodies are being sent. Try again later.');
+
+/** Collects the pieces of a body. */
+const createBodyPieces = () => {
+  const pieces: Buffer[] = [];
+  let block = Buffer.alloc(0);
+  let used = 0;
+
+  const closeBlock = () => {
+    if (used > 0) pieces.push(block.subarray(0, used));
+    block = Buffer.alloc(0);
+    used = 0;
+  };
+
+  return {
+    add: (piece: Buffer): void => {
+      if (piece.length >= SMALL_PIECE || (pieces.length === 0 && used === 0)) {
+        closeBlock();
+        pieces.push(piece);
+        return;
+      }
+      if (used + piece.length > block.length) {
+        closeBlock();
+        block = Buffer.alloc(BLOCK);
+      }
+      used += piece.copy(block, used);
+    },
+    join: (): Buffer => {
+      closeBlock();
+      const [first] = pieces;
+      return pieces.length === 1 && first ? first : Buffer.concat(pieces);
+    },
+  };
+};

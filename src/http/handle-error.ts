@@ -1,17 +1,33 @@
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
 import { ApiError } from './api-error.ts';
 import { closeAfter, isLeftUnread } from './close-in-stages.ts';
+import { commonErrors } from './common-errors.ts';
 import { sendJson } from './send-json.ts';
-import { toApiError } from './to-api-error.ts';
+
+declare module 'express-serve-static-core' {
+  interface Locals {
+    /** The code of an Error response, for the log, metrics and traces. */
+    errorCode?: number;
+    /** Whether an Error response is a fault of the service, for the log. */
+    isFault?: boolean;
+  }
+}
 
 const PROBLEM = 'application/problem+json';
 
-/** The last handler: answers what went wrong in the others, as an Error or as problem details, and leaves it to the log. */
+type ErrorHandlerOptions = {
+  /** Without a trailing slash. */
+  basePath: string;
+  toApiError: (thrown: unknown) => ApiError;
+};
+
+/** The last handler. Responds to every error with an Error or problem details, and passes the cause to the log. */
 export const createErrorHandler =
-  ({ basePath }: { basePath: string }): ErrorRequestHandler =>
+  ({ basePath, toApiError }: ErrorHandlerOptions): ErrorRequestHandler =>
   (thrown, request, response, next) => {
     const error = toApiError(thrown);
     response.locals.errorCode = error.code;
+    response.locals.isFault = error.isFault;
     if (error.status >= 500) response.err = (error.cause as Error) ?? error;
     if (response.headersSent) return next(thrown);
     if (isLeftUnread(request)) closeAfter(response);
@@ -21,9 +37,9 @@ export const createErrorHandler =
     response.end(JSON.stringify(error.toProblem(basePath)));
   };
 
-/** The contract's Error is the default, also for a client that accepts neither (RFC 9110 §12.5.1). */
+/** The contract's Error is the default, even for clients that accept neither (RFC 9110 §12.5.1). */
 const prefersProblem = (request: Request): boolean => request.accepts(['application/json', PROBLEM]) === PROBLEM;
 
 export const rejectUnknownPath: RequestHandler = (request) => {
-  throw new ApiError('pathUnknown', `There is nothing at ${request.path}.`);
+  throw new ApiError(commonErrors.pathUnknown, `There is nothing at ${request.path}.`);
 };

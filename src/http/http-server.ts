@@ -1,73 +1,68 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
-import { ApiError } from './api-error.ts';
-import { closeAfter, endInStages } from './close-in-stages.ts';
-import { createConnections } from './connections.ts';
+import type { ApiError } from './api-error.ts';
+import {
+  type ClientError,
+  CONNECT_NOT_ALLOWED,
+  createRefusals,
+  REQUEST_NOT_HTTP,
+  respondToClientError,
+} from './client-errors.ts';
+import { closeAfter } from './close-in-stages.ts';
+import { type Connections, createConnections } from './connections.ts';
 import type { MessageClasses } from './message-classes.ts';
-import { refuseConnection, refuseRequest } from './refuse.ts';
-import { toOriginForm } from './request-target.ts';
 
-/** Longer than the 60 s for which load balancers keep a connection, so that they close first and lose no request; in ms. */
+/** In ms. Load balancers usually keep connections for 60 s. They must close first, or they may lose a request. */
 const KEEP_ALIVE_TIMEOUT = 75_000;
-/** How often slow requests and stalled responses are looked for, in ms. */
+/** How often to check for slow requests and stalled responses, in ms. */
 const TIMEOUT_CHECK_INTERVAL = 1000;
-/** How often connections that went idle are closed while the server stops, in ms. */
+/** How often to close idle connections while the server stops, in ms. */
 const IDLE_CLOSE_INTERVAL = 50;
 
-/** The store cannot listen where it was told to. */
+/** The server cannot listen at the configured address. */
 export class ListenError extends Error {
   override name = 'ListenError';
 
   constructor(addressVariables: string, cause: Error) {
-    super(`${cause.message}. Set ${addressVariables} to where the store can listen.`, { cause });
+    super(`${cause.message}. Set ${addressVariables} to an address that the service can listen on.`, { cause });
   }
 }
 
 type HttpServerOptions = {
-  /** Answers a request, or calls `next` where the target has no path, or where an answer failed that had begun. */
+  /** Responds to a request. Calls `next` if the target has no path, or if a response fails after it began. */
   handler: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
-  /** Node.js's own where there are none. */
+  /** Default: the classes of Node.js. */
   classes?: MessageClasses;
   /** How long a client may take to send a request, in ms. */
   requestTimeout: number;
-  /** How many connections may be open at once; more are closed as they come. */
+  /** How many connections may be open; further ones are closed immediately. */
   maxConnections?: number;
-  /** The settings that say where it listens. */
+  /** The variables that configure the address, for error messages. */
   addressVariables?: string;
-  /** Told of what was answered without the handler. */
+  /** Called with each error response that does not come from the handler. */
   onRefused?: ((error: ApiError) => void) | undefined;
 };
 
-/** An HTTP server: listens, and stops without losing a request. */
+/** An HTTP server that stops without losing requests. */
 export const createHttpServer = (options: HttpServerOptions) => {
   const { handler, classes, requestTimeout, maxConnections, addressVariables = 'PORT or HOST', onRefused } = options;
   const server = createServer({
     ...classes,
     requestTimeout,
     headersTimeout: requestTimeout,
-    // The app answers what has no Host, with an Error.
+    // The app responds to a request without a Host with an Error.
     requireHostHeader: false,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL,
   });
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
-  const refuse: Refuse = {
-    request: (response, error) => {
-      if (!response.headersSent) onRefused?.(error);
-      refuseRequest(response, error);
-    },
-    connection: (socket, error) => {
-      refuseConnection(socket, error);
-      onRefused?.(error);
-    },
-  };
+  const refuse = createRefusals({ onRefused });
   const connections = createConnections();
   let closing = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse) =>
     connections.serve(request, response, (isLast) => {
-      // Node.js loses what comes with a request that asks for another protocol, and would wait for it, or read on amid it.
+      // Node.js loses the body of an Upgrade request. It would then wait for it, or continue parsing inside it.
       if ((closing && isLast) || request.headers.upgrade !== undefined) closeAfter(response);
       const target = toOriginForm(request.url ?? '');
       if (target === undefined) return refuse.request(response, REQUEST_NOT_HTTP);
@@ -76,18 +71,18 @@ export const createHttpServer = (options: HttpServerOptions) => {
     });
   server.on('connection', connections.add);
   server.on('request', onRequest);
-  // Not the default, which invites the body before the token is checked; whoever reads the body invites it.
+  // By default, Node.js sends 100 Continue before the token is checked. The body reader sends it instead.
   server.on('checkContinue', onRequest);
-  // An expectation that is not known is not met and no error (RFC 9110 §10.1.1).
+  // Unknown expectations are ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', onRequest);
   server.on('connect', (_request, socket: Socket) => {
-    // Node.js takes its own listener away: a connection that is reset would end the process.
+    // Node.js removes its own listener. Without this one, a reset connection would crash the process.
     socket.on('error', () => {});
     socket.removeAllListeners('data');
     connections.enqueue(socket, () => refuse.connection(socket, CONNECT_NOT_ALLOWED));
   });
   server.on('clientError', (error: ClientError, socket: Socket) =>
-    answerClientError({ error, socket, connections, refuse }),
+    respondToClientError({ error, socket, connections, refuse }),
   );
   const stallCheck = setInterval(() => connections.disconnectStalled(requestTimeout), TIMEOUT_CHECK_INTERVAL).unref();
   return {
@@ -102,13 +97,13 @@ export const createHttpServer = (options: HttpServerOptions) => {
         });
       }),
     /**
-     * Asks with each answer for the connection to be closed. After `delay` ms, for which whoever sends requests here may
-     * go on before it learns that it should not, takes no more connections, and resolves when the requests under way are
-     * answered, or cut off after `timeout` ms.
+     * Stops the server. From now on, each response closes its connection. New connections are accepted for another
+     * `delay` ms, so that load balancers can notice. Resolves once the requests in progress have their responses; after
+     * another `timeout` ms their connections are destroyed.
      */
     close: async ({ delay, timeout }: { delay: number; timeout: number }) => {
       closing = true;
-      // Or a client would send its next request on a connection that is about to be closed.
+      // Otherwise a client might send its next request on a connection that is about to close.
       connections.closeBehindResponses();
       if (delay > 0) await setTimeout(delay);
       await closeServer({ server, connections, timeout });
@@ -117,73 +112,31 @@ export const createHttpServer = (options: HttpServerOptions) => {
   };
 };
 
-type Connections = ReturnType<typeof createConnections>;
-
 const closeServer = async ({ server, connections, timeout }: CloseOptions) => {
   const closeIdle = setInterval(() => {
     if (!connections.isSending()) server.closeIdleConnections();
   }, IDLE_CLOSE_INTERVAL);
   const cutOff = globalThis.setTimeout(() => server.closeAllConnections(), timeout);
-  // Not http.Server's own, which at once destroys the connections of responses that are complete but not yet sent.
+  // http.Server's own close would destroy the connections of responses that are complete but not yet sent.
   await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
   clearInterval(closeIdle);
   clearTimeout(cutOff);
-  // Stops its timers.
+  // Stops the timers of http.Server.
   server.close();
 };
 
 type CloseOptions = { server: Server; connections: Connections; timeout: number };
 
-const REQUEST_NOT_HTTP = new ApiError(
-  'requestNotHttp',
-  'The request is not valid HTTP/1.1, or its header is too large.',
-);
-const REQUEST_TOO_SLOW = new ApiError('requestTooSlow', 'The request took too long to arrive.');
-const CONNECT_NOT_ALLOWED = new ApiError('methodNotAllowed', 'CONNECT is not allowed here.', {
-  headers: { Allow: '' },
-});
-
-const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
-
-/** Answers without the handler: a request, or a connection on which what came is none. */
-type Refuse = {
-  request: (response: ServerResponse, error: ApiError) => void;
-  connection: (socket: Duplex, error: ApiError) => void;
-};
-
-type ClientError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
-
-type ClientErrorOptions = { error: ClientError; socket: Socket; connections: Connections; refuse: Refuse };
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
 /**
- * What Node.js cannot parse never reaches the app; it is answered here, with an Error like everything else. The requests
- * before it are answered first, and a request that was answered already is not answered again.
+ * The target of a request as a path and query. A client may send an absolute URL (RFC 9112 §3.2.2).
+ * @returns undefined if the target is neither
  */
-const answerClientError = ({ error, socket, connections, refuse }: ClientErrorOptions): void => {
-  const answer = clientErrorAnswer(error);
-  const { current, last, hasBodyLeft } = connections.find(socket) ?? {};
-  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else if (hasBodyLeft) endInStages(socket);
-  else if (last === undefined || last.req.complete)
-    connections.enqueue(socket, () => refuse.connection(socket, answer));
-  else if (last !== current) connections.replaceLast(socket, () => refuse.connection(socket, answer));
-  // A client that ended its side amid a body has most likely gone away; the log then says that the request was aborted.
-  else if (error.code === 'HPE_INVALID_EOF_STATE') refuse.connection(socket, answer);
-  else if (!last.headersSent) refuse.request(last, answer);
-  else connections.enqueue(socket, () => endInStages(socket));
+const toOriginForm = (target: string): string | undefined => {
+  if (target.startsWith('/') || target === '*') return target;
+  const [authority] = ABSOLUTE_FORM.exec(target) ?? [];
+  if (authority === undefined || URL.parse(target) === null) return undefined;
+  const rest = target.slice(authority.length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
 };
-
-const clientErrorAnswer = ({ code, rawPacket, bytesParsed = 0 }: ClientError): ApiError => {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return REQUEST_TOO_SLOW;
-  if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return REQUEST_NOT_HTTP;
-  const text = rawPacket.toString('latin1');
-  const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)[0] ?? '';
-  const [, method] = /^([\w!#$%&'*+.^`|~-]{1,64}) \S+ HTTP\/1\.[01]\r?$/.exec(line) ?? [];
-  return method === undefined || method !== method.toUpperCase() ? REQUEST_NOT_HTTP : methodUnknown(method);
-};
-
-/** Node.js parses the methods that it knows only, and so not the path that an unknown one was meant for. */
-const methodUnknown = (method: string) =>
-  new ApiError('methodNotAllowed', `${method} is not a method of this service; use ${METHODS}.`, {
-    headers: { Allow: METHODS },
-  });

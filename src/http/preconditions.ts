@@ -1,11 +1,11 @@
 import type { Request } from 'express';
 
-/** What becomes of a request: it is done, or answered with 304 or 412. */
-export type PreconditionOutcome = 'met' | 'notModified' | 'failed';
+/** Whether to execute a request, or respond with 304 or 412. */
+type PreconditionOutcome = 'met' | 'notModified' | 'failed';
 
 /**
- * Reads If-Match and If-None-Match, in the order of RFC 9110 §13.2.2, whatever the request's Cache-Control is.
- * @returns what they make of the request, by the resource's entity tag; undefined where it has neither
+ * Parses If-Match and If-None-Match. Cache-Control does not change their effect.
+ * @returns a function that evaluates them for an entity tag (RFC 9110 §13.2.2); undefined if the request has neither
  */
 export const parsePreconditions = ({ method, headers }: Pick<Request, 'method' | 'headers'>) => {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
@@ -20,7 +20,7 @@ export const parsePreconditions = ({ method, headers }: Pick<Request, 'method' |
   };
 };
 
-/** `*` matches any tag. A member of the list that is not an entity tag (RFC 9110 §8.8.3) is skipped. */
+/** `*` matches any tag. List members that are not entity tags (RFC 9110 §8.8.3) are skipped. */
 const matches = (list: string, isMatch: (tag: string) => boolean): boolean =>
   list.trim() === '*' || list.matchAll(MEMBER).some(([, tag = '']) => isMatch(tag));
 

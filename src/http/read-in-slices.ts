@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net';
 
-/** Bytes that are parsed at once: room for some twenty requests as clients send them, and for 226 of the shortest. */
+/** The size of a slice, in bytes: about twenty usual requests, or 226 of the shortest. */
 const SLICE = 4096;
 
 /**
- * Lets Node.js parse what a client sends in slices, and none while the connection `isHeld`. On its own it parses a read of
- * 64 KiB at once, which can hold 3,640 requests: 400 connections that each sent as much ended the process.
- * Node.js listens to `data` as any user of a socket does; its listener is called with slices instead of reads. It also
- * resumes the socket behind each request.
+ * Makes Node.js parse incoming data in slices, and pauses while the connection `isHeld`. By default, Node.js parses
+ * each read of up to 64 KiB as a whole. That can be 3,640 requests, and 400 such connections crashed the process. Wraps
+ * Node's own `data` listener. Also pauses again after Node.js resumes the socket, as it does after each request.
  */
 export const readInSlices = (socket: Socket, isHeld: () => boolean): void => {
   const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];

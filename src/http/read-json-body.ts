@@ -1,60 +1,59 @@
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
-import { parse as parseContentType } from 'content-type';
+import { setImmediate } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import { ApiError } from './api-error.ts';
 import type { BodySlots } from './body-slots.ts';
+import { commonErrors } from './common-errors.ts';
+import { bodyDecompressor } from './decompress.ts';
 import { JsonTooComplexError, parseExactJson } from './exact-json.ts';
 import { bodyTooLarge, gatherBody, tooManyBodies } from './gather-body.ts';
-import { createTurns } from './turns.ts';
+import { readMediaType } from './media-type.ts';
 
-type Decompress = (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>;
-
-const decompressors = new Map<string, Decompress>([
-  ['gzip', promisify<Buffer, ZlibOptions, Buffer>(gunzip)],
-  ['x-gzip', promisify<Buffer, ZlibOptions, Buffer>(gunzip)], // RFC 9110 §8.4.1.3
-  ['deflate', promisify<Buffer, ZlibOptions, Buffer>(inflate)],
-  ['br', promisify<Buffer, ZlibOptions, Buffer>(brotliDecompress)],
-]);
-
-/** What compression adds to bytes that it cannot make smaller, at most. */
+/** How much compression can add to incompressible data, in bytes. */
 const COMPRESSION_OVERHEAD = 1024;
-/** A larger body is parsed in its turn: many at once would hold up every other request. */
+/** Larger bodies, in bytes, are parsed one at a time: many in a row would delay all other requests. */
 const LARGE_BODY = 16_384;
-/** Bodies that may wait for that turn: parsing them takes two seconds at most. */
+/** Large bodies that may wait to be parsed. Parsing this many takes at most two seconds. */
 const MAX_WAITING = 256;
 
+/** Reads a body whole. */
+export type BodyReader<Body> = (request: Request, response: Response) => Promise<Body>;
 /** Reads a body as JSON; see `parseExactJson`. */
-export type JsonBodyReader = (request: Request, response: Response) => Promise<unknown>;
+export type JsonBodyReader = BodyReader<unknown>;
 
 type JsonBodyReaderOptions = {
-  /** Of a body after decompression, in bytes. */
+  /** The maximum size of a decompressed body, in bytes. */
   limit: number;
   slots: BodySlots;
   mediaType: string;
 };
 
+type BodyReaderOptions<Body> = JsonBodyReaderOptions & { parse: (bytes: Buffer) => Body };
+
+/** @throws {ApiError} 1000, 1001, 1002, 1500 */
+export const createJsonBodyReader = (options: JsonBodyReaderOptions): JsonBodyReader =>
+  createBodyReader({ ...options, parse: (bytes) => parseJson(bytes) });
+
 /**
- * Reads the body of a request, at most `limit` bytes of it after decompression. A compressed body is kept as it came
- * until it is complete, so that a slow client holds no more than it sent.
+ * Reads a JSON body. A compressed body is decompressed once it is complete, so a slow client holds only as much memory
+ * as it sent.
  * @throws {ApiError} 1000, 1001, 1002, 1500
  */
-export const createJsonBodyReader = ({ limit, slots, mediaType }: JsonBodyReaderOptions): JsonBodyReader => {
-  const inTurn = createTurns();
+export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyReader<Body> => {
+  const { limit, slots, mediaType, parse } = options;
+  const enqueue = createTaskQueue();
   return async (request, response) => {
-    assertMediaType(mediaType, request.headers['content-type']);
-    const decompress = decompressorFor(request);
+    readMediaType([mediaType], request.headers['content-type']);
+    const decompress = bodyDecompressor(request);
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
     if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
-    inviteBody(request, response);
+    sendContinue(request, response);
     const { bytes, release } = await gatherBody(request, response, { limit: maxBytes, slots });
     try {
-      if (decompress === undefined && bytes.length <= LARGE_BODY) return parseJson(bytes);
-      if (inTurn.waiting() >= MAX_WAITING) throw tooManyBodies();
-      return await inTurn(async () => {
-        // Nobody waits for it any more.
-        if (response.destroyed) throw new ApiError('bodyNotJson', 'The client went away.');
-        return parseJson(decompress ? await decompress(bytes, limit) : bytes);
+      if (decompress === undefined && bytes.length <= LARGE_BODY) return parse(bytes);
+      if (enqueue.waiting() >= MAX_WAITING) throw tooManyBodies();
+      return await enqueue(async () => {
+        if (response.destroyed) throw new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
+        return parse(decompress ? await decompress(bytes, limit, () => bodyTooLarge(limit)) : bytes);
       });
     } finally {
       release();
@@ -62,60 +61,61 @@ export const createJsonBodyReader = ({ limit, slots, mediaType }: JsonBodyReader
   };
 };
 
-const assertMediaType = (expected: string, header = '') => {
-  if (header === expected) return;
-  const { type, charset } = parseMediaType(header);
-  if (type !== expected) {
-    const message = `The Content-Type should be ${expected}.`;
-    throw new ApiError('mediaTypeNotSupported', message, { headers: { Accept: expected } }); // RFC 9110 §15.5.16
-  }
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
-    throw new ApiError('mediaTypeNotSupported', `The charset of ${expected} should be utf-8 (RFC 8259).`);
-  }
-};
-
-const parseMediaType = (header: string) => {
-  try {
-    const { type, parameters } = parseContentType(header);
-    return { type, charset: parameters.charset };
-  } catch {
-    return { type: undefined, charset: undefined };
-  }
-};
-
-/** @returns undefined for a body that is not compressed */
-const decompressorFor = ({ headers: { 'content-encoding': encoding = 'identity' } }: Request) => {
-  if (encoding.toLowerCase() === 'identity') return undefined;
-  const decompress = decompressors.get(encoding.toLowerCase());
-  if (decompress === undefined) {
-    throw new ApiError('mediaTypeNotSupported', 'The Content-Encoding should be gzip, deflate, br or identity.');
-  }
-  return async (bytes: Buffer, limit: number): Promise<Buffer> => {
-    try {
-      return await decompress(bytes, { maxOutputLength: limit });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw bodyTooLarge(limit);
-      throw new ApiError('bodyNotJson', 'The body could not be decompressed.', { cause: error });
-    }
-  };
-};
-
-/** A client may wait to be asked for its body (RFC 9110 §10.1.1); one of HTTP/1.0 does not know that. */
-const inviteBody = (request: Request, response: Response) => {
+/** A client may wait for 100 Continue before it sends its body (RFC 9110 §10.1.1). HTTP/1.0 does not have it. */
+export const sendContinue = (request: Request, response: Response) => {
   const expectation = request.headers.expect?.toLowerCase();
   if (expectation === '100-continue' && request.httpVersion !== '1.0') response.writeContinue();
 };
 
-/** `fatal`: an invalid sequence is an error; the leading byte order mark is dropped, as RFC 8259 §8.1 allows. */
+/** `fatal`: invalid UTF-8 is an error. A leading byte order mark is ignored, as RFC 8259 §8.1 allows. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-const parseJson = (bytes: Buffer): unknown => {
-  if (bytes.length === 0) throw new ApiError('bodyNotJson', 'The body is empty and should be a JSON object.');
+/**
+ * Parses JSON in UTF-8; see `parseExactJson`. `subject`: what a message calls it.
+ * @throws {ApiError} 1000, 1002
+ */
+export const parseJson = (bytes: Buffer, subject = 'The body'): unknown => {
+  if (bytes.length === 0)
+    throw new ApiError(commonErrors.bodyNotJson, `${subject} is empty and should be a JSON object.`);
+  return parseJsonText(decodeText(bytes, subject), subject);
+};
+
+/** Decodes UTF-8. The default decoder drops a leading byte order mark. @throws {ApiError} 1000 */
+export const decodeText = (bytes: Buffer, subject = 'The body', decoder = utf8): string => {
   try {
-    return parseExactJson(utf8.decode(bytes));
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new ApiError('bodyNotJson', `The body is not JSON: ${error.message}`);
-    if (error instanceof JsonTooComplexError) throw new ApiError('bodyTooLarge', `The body has ${error.message}.`);
-    throw new ApiError('bodyNotJson', 'The body is not UTF-8.');
+    return decoder.decode(bytes);
+  } catch {
+    throw new ApiError(commonErrors.bodyNotJson, `${subject} is not UTF-8.`);
   }
+};
+
+/** @throws {ApiError} 1000, 1002 */
+export const parseJsonText = (text: string, subject: string): unknown => {
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof JsonTooComplexError)
+      throw new ApiError(commonErrors.bodyTooLarge, `${subject} has ${error.message}.`);
+    throw new ApiError(commonErrors.bodyNotJson, `${subject} is not JSON: ${(error as Error).message}`);
+  }
+};
+
+/**
+ * Runs tasks one at a time, in order. Yields to the event loop after each task, so that small requests are not delayed.
+ */
+const createTaskQueue = () => {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  const enqueue = <Result>(task: () => Promise<Result>): Promise<Result> => {
+    waiting += 1;
+    const result = last.then(task);
+    const onFinished = () => {
+      waiting -= 1;
+      return setImmediate();
+    };
+    last = result.then(onFinished, onFinished);
+    return result;
+  };
+  /** How many tasks are not finished. */
+  return Object.assign(enqueue, { waiting: () => waiting });
 };

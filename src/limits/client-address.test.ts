@@ -13,6 +13,8 @@ test.each([
   ['::1', '0:0:0:0::/64'],
   ['::', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['fe80::1%eth0.100', 'fe80:0:0:0::/64'],
+  ['fe80::1%br-lan', 'fe80:0:0:0::/64'],
   ['2001:db8:1:2:3:4:5::', '2001:db8:1:2::/64'],
   ['64:ff9b::198.51.100.7', '64:ff9b:0:0::/64'],
 ])('%s is counted as %s', (ip, expected) => {
@@ -20,12 +22,12 @@ test.each([
 });
 
 test.each(['', 'unknown', '198.51.100.7:4711', "' OR 1=1", 'x'.repeat(9000), undefined])(
-  'what is no address (%.20j) is counted as that of the connection',
+  'an invalid address (%.20j) is counted as the address of the connection',
   (ip) => {
     expect(clientAddress({ ip, socket })).toBe('192.0.2.1');
   },
 );
 
-test('a connection that is gone has no address', () => {
+test('a closed connection has no address', () => {
   expect(clientAddress({ ip: undefined, socket: {} as Socket })).toBe('unknown');
 });

@@ -1,23 +1,19 @@
-import { isIP, isIPv4 } from 'node:net';
+import { isIP } from 'node:net';
 import type { Request } from 'express';
+import ipaddr from 'ipaddr.js';
 
 /**
- * Whom a request is counted for that has no good token: its IPv4 address, or the /64 of its IPv6 address, as one
- * client has all of that. Behind proxies that are trusted (TRUST_PROXY) it is the address that they name.
+ * The key under which requests without a valid token are counted: the IPv4 address, or the /64 network of the IPv6
+ * address, because one client usually has all of it. Behind trusted proxies (TRUST_PROXY), it is the address that they
+ * report.
  */
 export const clientAddress = ({ ip, socket }: Pick<Request, 'ip' | 'socket'>): string => {
-  const address = [ip, socket.remoteAddress].find((text) => text && isIP(text)) ?? 'unknown';
-  const ipv4 = /^(?:::ffff:)?([\d.]+)$/i.exec(address)?.[1] ?? '';
-  if (isIPv4(ipv4)) return ipv4;
-  return address === 'unknown' ? address : `${firstGroups(address)}::/64`;
-};
-
-/** The first four groups of an IPv6 address, in the one way in which RFC 5952 writes them. */
-const firstGroups = (address: string): string => {
-  const [withoutZone = ''] = address.split('%');
-  // The URL parser knows all ways to write one.
-  const written = new URL(`http://[${withoutZone}]`).hostname.slice(1, -1);
-  const [head = '', tail = ''] = written.split('::').map((part) => part.split(':').filter((group) => group !== ''));
-  const zeros = Array(8 - head.length - tail.length).fill('0');
-  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
+  const text = [ip, socket.remoteAddress].find((address) => address && isIP(address));
+  if (text === undefined) return 'unknown';
+  // ipaddr.js rejects some zones, such as eth0.100.
+  const [withoutZone = ''] = text.split('%');
+  const address = ipaddr.process(withoutZone);
+  if (address instanceof ipaddr.IPv4) return address.toString();
+  const network = address.parts.slice(0, 4).map((group) => group.toString(16));
+  return `${network.join(':')}::/64`;
 };

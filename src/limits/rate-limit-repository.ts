@@ -1,27 +1,27 @@
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Database } from '../database/database.ts';
-import type { Total } from './count-together.ts';
+import type { Total } from './batched-counter.ts';
 
 type RateLimitRepositoryOptions = {
   database: Database;
-  /** How many requests a key may make in a window. */
+  /** The maximum number of requests of a key in a window. */
   requests: number;
-  /** How long a window is, in seconds; a key's begins with its first request. */
+  /** The length of a window, in seconds. It begins with the first request of a key. */
   seconds: number;
 };
 
-/** Counts requests by key in PostgreSQL, for all stores on that database together. */
+/** Counts requests by key in PostgreSQL, so that all replicas share the counters. */
 export const createRateLimitRepository = ({ database, requests: limit, seconds }: RateLimitRepositoryOptions) => {
   const limiter = new RateLimiterPostgres({
     storeClient: asDriver(database),
     storeType: 'client',
     tableName: 'rate_limits',
-    // By a migration, as the store's role may not make tables.
+    // A migration creates the table, because the role of the service may not.
     tableCreated: true,
     keyPrefix: '',
     points: limit,
     duration: seconds,
-    // A key that is over its limit is refused from memory until its window ends.
+    // A key over its limit is rejected from memory until its window ends.
     inMemoryBlockOnConsumed: limit + 1,
     clearExpiredByTimeout: false,
   });
@@ -31,28 +31,28 @@ export const createRateLimitRepository = ({ database, requests: limit, seconds }
     try {
       const { consumedPoints, msBeforeNext } = await limiter.consume(key, requests);
       return { requests: consumedPoints, endsIn: msBeforeNext };
-    } catch (refused) {
-      if (!(refused instanceof RateLimiterRes)) throw refused;
-      // Refused from memory, nothing is counted, and the result says 0.
-      return { requests: refused.consumedPoints || Number.POSITIVE_INFINITY, endsIn: refused.msBeforeNext };
+    } catch (rejected) {
+      if (!(rejected instanceof RateLimiterRes)) throw rejected;
+      // A request that is rejected from memory is not counted, and consumedPoints is 0.
+      return { requests: rejected.consumedPoints || Number.POSITIVE_INFINITY, endsIn: rejected.msBeforeNext };
     }
   };
 
-  /** A window that ends later than one can that begins now: it began before the clock was set back. */
+  /** Shortens a window that ends too far in the future, because it began before the clock was set back. */
   const shorten = async (key: string) => {
     limiter.deleteInMemoryBlockedAll();
     const latest = Date.now() + window;
     await database.rateLimit.updateMany({ where: { key, expire: { gt: latest } }, data: { expire: latest } });
   };
   return {
-    /** Adds requests to a key, as a rule in one statement. Over the limit, the total may be more than was counted. */
+    /** Adds requests to a key, usually in one statement. Over the limit, the total may exceed the actual count. */
     add: async (key: string, requests: number): Promise<Total> => {
       const total = await consume(key, requests);
       if (total.endsIn <= window) return total;
       await shorten(key);
       return { ...total, endsIn: window };
     },
-    /** Deletes the windows that have ended, and those that are too far in the future to be of this clock. */
+    /** Deletes windows that have ended, and those that end too far in the future because the clock was set back. */
     deleteEnded: async (): Promise<void> => {
       const now = Date.now();
       await database.rateLimit.deleteMany({
@@ -64,7 +64,7 @@ export const createRateLimitRepository = ({ database, requests: limit, seconds }
 
 export type RateLimitRepository = ReturnType<typeof createRateLimitRepository>;
 
-/** The part of `pg` that the limiter uses, on the connections of the store; its texts are constants. */
+/** The part of `pg` that the limiter uses, on the pool of the service. The limiter's SQL texts are constants. */
 const asDriver = (database: Database) => ({
   query: async ({ text, values }: { text: string; values: unknown[] }) => {
     const rows = await database.$queryRawUnsafe<{ points: number; expire: bigint }[]>(text, ...values);

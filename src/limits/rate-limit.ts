@@ -1,13 +1,14 @@
 import type { Response } from 'express';
 import { withinTime } from '../database/within-time.ts';
 import { ApiError } from '../http/api-error.ts';
-import { countTogether } from './count-together.ts';
+import { commonErrors } from '../http/common-errors.ts';
+import { createBatchedCounter } from './batched-counter.ts';
 import type { RateLimitRepository } from './rate-limit-repository.ts';
 
-/** Counts a request for whom `key` names, and says in the answer what is left. @throws {ApiError} 1400, where it is too much */
+/** Counts a request for `key` and sets the RateLimit headers. @throws {ApiError} code 1400 if it exceeds the limit */
 export type RateLimit = (key: string, response: Response) => Promise<void>;
 
-/** How often the counters of windows that have ended are deleted, beside a request, in ms. */
+/** How often the counters of ended windows are deleted, in ms. Requests trigger it. */
 const SWEEP_INTERVAL = 60_000;
 
 type RateLimitOptions = {
@@ -20,7 +21,7 @@ type RateLimitOptions = {
   onSweepFailed: (error: Error) => void;
 };
 
-/** The fields are those of draft-ietf-httpapi-ratelimit-headers-10 §3 and §4. */
+/** The response headers follow draft-ietf-httpapi-ratelimit-headers-10 §3 and §4. */
 export const createRateLimit = ({
   counters,
   requests,
@@ -29,7 +30,7 @@ export const createRateLimit = ({
   onSweepFailed,
 }: RateLimitOptions): RateLimit => {
   const policy = `"default";q=${requests};w=${seconds}`;
-  const count = countTogether(counters.add);
+  const count = createBatchedCounter(counters.add);
   let sweptAt = Date.now();
   const sweep = () => {
     const now = Date.now();
@@ -46,8 +47,12 @@ export const createRateLimit = ({
     response.setHeader('RateLimit-Policy', policy);
     response.setHeader('RateLimit', `"default";r=${Math.max(0, requests - total.requests)};t=${wait}`);
     if (total.requests <= requests) return;
-    throw new ApiError('tooManyRequests', `More than ${requests} requests in ${seconds} s; try again in ${wait} s.`, {
-      headers: { 'Retry-After': `${wait}` },
-    });
+    throw new ApiError(
+      commonErrors.tooManyRequests,
+      `More than ${requests} requests in ${seconds} s; try again in ${wait} s.`,
+      {
+        headers: { 'Retry-After': `${wait}` },
+      },
+    );
   };
 };

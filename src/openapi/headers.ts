@@ -1,13 +1,13 @@
 import type { Header, Response } from './openapi.ts';
 
-/** A header that may be absent. */
+/** An optional header. */
 const header = (description: string, example: unknown, schema: Header['schema'] = { type: 'string' }): Header => ({
   description,
   schema,
   example,
 });
 
-/** A header that comes with each answer of which it is told. */
+/** A header that is always present in the responses that list it. */
 const required = (description: string, example: unknown): Header => ({
   description,
   required: true,
@@ -15,63 +15,67 @@ const required = (description: string, example: unknown): Header => ({
   example,
 });
 
-/** The headers of answers to what is no operation alone. */
-const ofNoOperation = {
-  'Accept-Patch': header('The media type of a patch of what is there (RFC 5789 §3.1).', 'application/merge-patch+json'),
+/** Headers that occur only in responses to requests that are not operations. */
+const nonOperationHeaders = {
+  'Accept-Patch': header('The media type that PATCH accepts (RFC 5789 §3.1).', 'application/merge-patch+json'),
   'Access-Control-Allow-Headers': header('The headers that a page may send.', 'Authorization, Content-Type'),
   'Access-Control-Allow-Methods': header('The methods that a page may use.', 'GET, HEAD, POST, PUT, PATCH, DELETE'),
-  'Access-Control-Max-Age': header('For how long a browser need not ask again, in seconds.', '600'),
-  Allow: header('The methods that the path has (RFC 9110 §10.2.1).', 'GET, HEAD, POST, OPTIONS'),
+  'Access-Control-Max-Age': header('How long a browser may cache the preflight response, in seconds.', '600'),
+  Allow: header('The methods that the path supports (RFC 9110 §10.2.1).', 'GET, HEAD, POST, OPTIONS'),
 } satisfies Record<string, Header>;
 
-/** Every other header of an answer, but those with which HTTP carries the body (Content-Type, Content-Length, Connection …). */
+/** All other response headers, except those that HTTP itself needs (Content-Type, Content-Length, Connection …). */
 export const headers = {
-  Accept: header('The media type that the body should have had (RFC 9110 §15.5.16).', 'application/json'),
-  'Access-Control-Allow-Origin': header('The origin of the page that may read the answer.', 'https://example.org'),
-  'Access-Control-Expose-Headers': header('The headers that the page may read.', 'ETag, Link'),
+  Accept: header('The media type that the request body should have (RFC 9110 §15.5.16).', 'application/json'),
+  'Access-Control-Allow-Origin': header('The origin whose pages may read the response.', 'https://example.org'),
+  'Access-Control-Expose-Headers': header('The response headers that the page may read.', 'ETag, Link'),
   'Cache-Control': required(
-    'Whether the answer may be kept, and when it is to be checked (RFC 9111 §5.2).',
+    'Whether the response may be cached, and whether it must be revalidated (RFC 9111 §5.2).',
     'no-store',
   ),
-  'Content-Security-Policy': required(
-    'What the page may load: nothing but what the store serves.',
-    "default-src 'none'",
+  'Content-Disposition': required('The name of the file (RFC 6266).', 'attachment; filename="plants.ndjson"'),
+  'Content-Security-Policy': required('What the page may load: only files of this service.', "default-src 'none'"),
+  ETag: required(
+    'The version of the response body, for If-Match and If-None-Match (RFC 9110 §8.8.3).',
+    '"x3Kq0bZ9v2o"',
   ),
-  ETag: required('The version of what is answered; see If-None-Match (RFC 9110 §8.8.3).', '"x3Kq0bZ9v2o"'),
-  Location: required('Where the page is (RFC 9110 §10.2.2).', '/docs'),
-  Link: header('Where the next page is (RFC 8288).', '</plants?limit=97&cursor=MTc>; rel="next"'),
+  Location: required('The path to request instead (RFC 9110 §10.2.2).', '/docs'),
+  Link: header('The URL of the next page (RFC 8288).', '</plants?limit=97&cursor=MTc>; rel="next"'),
   RateLimit: header(
-    'The requests that are left, and for how many seconds (draft-ietf-httpapi-ratelimit-headers-10 §4).',
+    'The remaining requests, and the seconds until the limit resets (draft-ietf-httpapi-ratelimit-headers-10 §4).',
     '"default";r=42;t=30',
   ),
   'RateLimit-Policy': header(
-    'The requests that are let through in how many seconds (the same draft, §3).',
+    'The maximum number of requests, and the length of the window in seconds (same draft, §3).',
     '"default";q=600;w=60',
   ),
-  'Retry-After': header('When to try again, in seconds (RFC 9110 §10.2.3).', 1, { type: 'integer', minimum: 0 }),
+  'Retry-After': header('How long to wait before a retry, in seconds (RFC 9110 §10.2.3).', 1, {
+    type: 'integer',
+    minimum: 0,
+  }),
   traceresponse: header(
-    'The trace that the request is part of (https://w3c.github.io/trace-context), where the store traces.',
+    'The trace of the request, if tracing is enabled (https://w3c.github.io/trace-context).',
     '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
   ),
-  Vary: header('The headers of the request on which the answer depends (RFC 9110 §12.5.5).', 'Origin'),
+  Vary: header('The request headers that affect the response (RFC 9110 §12.5.5).', 'Origin'),
   'WWW-Authenticate': header(
-    'How to authenticate, and what was wrong with the token (RFC 6750 §3).',
+    'How to authenticate, and why the token was rejected (RFC 6750 §3).',
     'Bearer realm="plants", error="invalid_token"',
   ),
   'X-Content-Type-Options': required(
-    'The body is of the type that is said (https://fetch.spec.whatwg.org).',
+    'Tells browsers not to guess the type of the body (https://fetch.spec.whatwg.org).',
     'nosniff',
   ),
   'X-Request-Id': header(
-    "The id of the request in the log: the client's own, if it sent a sane one.",
+    "The id of the request in the log: the client's X-Request-Id if it is valid, otherwise a generated one.",
     '0b2c7b0e-8f5e-4f0b-9c39-2f8f1c0d6a57',
   ),
 } satisfies Record<string, Header>;
 
-export type HeaderName = keyof typeof headers | keyof typeof ofNoOperation;
+export type HeaderName = keyof typeof headers | keyof typeof nonOperationHeaders;
 
-/** The headers that an answer of any operation may have. */
-const ofEveryAnswer: HeaderName[] = [
+/** The headers that every response may have. */
+const commonHeaders: HeaderName[] = [
   'Access-Control-Allow-Origin',
   'Access-Control-Expose-Headers',
   'Cache-Control',
@@ -81,8 +85,8 @@ const ofEveryAnswer: HeaderName[] = [
   'X-Request-Id',
 ];
 
-/** The headers that an answer may have because of its status, whatever the operation. */
-const ofStatus: Record<number, HeaderName[]> = {
+/** The headers that every response with a status may have. */
+const statusHeaders: Record<number, HeaderName[]> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
   405: ['Accept-Patch', 'Allow'],
@@ -90,12 +94,14 @@ const ofStatus: Record<number, HeaderName[]> = {
   503: ['Retry-After'],
 };
 
-/** The headers of an answer: those of every answer, of its status, and the operation's own. */
-export const headersOf = (status: number, ...own: HeaderName[]): Response['headers'] => {
-  const names = new Set([...ofEveryAnswer, ...(ofStatus[status] ?? []), ...own]);
+/** All headers of a response. `own`: those of the operation. */
+export const headersOf = (status: number, ...own: HeaderName[]): NonNullable<Response['headers']> => {
+  const names = new Set([...commonHeaders, ...(statusHeaders[status] ?? []), ...own]);
   return Object.fromEntries([...names].sort().map((name) => [name, reference(name)]));
 };
 
-/** Linters count a component that no operation refers to as unused. */
+/** Headers that no operation uses are inlined, because linters would report the components as unused. */
 const reference = (name: HeaderName) =>
-  name in ofNoOperation ? ofNoOperation[name as keyof typeof ofNoOperation] : { $ref: `#/components/headers/${name}` };
+  name in nonOperationHeaders
+    ? nonOperationHeaders[name as keyof typeof nonOperationHeaders]
+    : { $ref: `#/components/headers/${name}` };

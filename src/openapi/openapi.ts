@@ -1,44 +1,28 @@
-// What of OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1) the description uses, and no more.
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { z } from 'zod';
 
-export type Reference = { $ref: string };
-export type JsonSchema = { [keyword: string]: unknown };
-
-export type MediaType = {
-  schema: JsonSchema | Reference;
-  examples?: Record<string, { summary?: string; value: unknown }>;
-};
-
-export type Header = { description: string; required?: boolean; schema: JsonSchema; example: unknown };
-
-export type Response = {
-  description: string;
-  headers: Record<string, Header | Reference>;
-  content?: Record<string, MediaType>;
-};
-
-export type Parameter = {
-  name: string;
-  in: 'path' | 'query' | 'header';
-  description: string;
-  required?: boolean;
-  schema: JsonSchema;
-  example?: unknown;
-};
-
-export type Operation = {
-  operationId: string;
-  tags: [string];
-  summary: string;
-  description?: string;
-  security: Record<string, string[]>[];
-  parameters?: Parameter[];
-  requestBody?: { required: true; description?: string; content: Record<string, MediaType> };
-  responses: Record<string, Response>;
-};
-
-export type Method = 'get' | 'put' | 'post' | 'delete' | 'patch';
-
-/** A path with its operations; `servers` where it does not stand below the base path. */
-export type PathItem = { servers?: { url: string; description: string }[] } & Partial<Record<Method, Operation>>;
+export type Header = OpenAPIV3_1.HeaderObject;
+type JsonSchema = OpenAPIV3_1.NonArraySchemaObject;
+export type MediaType = OpenAPIV3_1.MediaTypeObject;
+/** `openapi-types` declares the schema of a parameter as in OpenAPI 3.0. */
+export type Parameter = Omit<OpenAPIV3_1.ParameterObject, 'schema'> & { schema: JsonSchema };
+export type Reference = OpenAPIV3_1.ReferenceObject;
+export type Response = OpenAPIV3_1.ResponseObject;
 
 export const schemaReference = (name: string): Reference => ({ $ref: `#/components/schemas/${name}` });
+
+/**
+ * The JSON Schema (2020-12) of the input of a zod schema. A bigint becomes an integer with format int64. The schema
+ * states no bounds: the format implies them (https://spec.openapis.org/registry/format/int64), and most JSON parsers
+ * would round them.
+ */
+export const toJsonSchema = (schema: z.ZodType): JsonSchema => {
+  const { $schema, ...jsonSchema } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema._zod.def.type === 'bigint') Object.assign(jsonSchema, { type: 'integer', format: 'int64' });
+    },
+  });
+  return jsonSchema as JsonSchema;
+};

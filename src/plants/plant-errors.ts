@@ -1,4 +1,4 @@
-/** A plant with this id is stored already. Nothing was changed. */
+/** A plant with this id already exists. Nothing was changed. */
 export class PlantIdTakenError extends Error {
   override name = 'PlantIdTakenError';
 
@@ -7,17 +7,7 @@ export class PlantIdTakenError extends Error {
   }
 }
 
-/** More requests wait for the database than the store takes on. This one was not sent to it. */
-export class OverloadedError extends Error {
-  override name = 'OverloadedError';
-}
-
-/** The database was lost, or did not answer in time, while it worked on the request, which may have taken effect, or not. */
-export class OutcomeUnknownError extends Error {
-  override name = 'OutcomeUnknownError';
-}
-
-/** A search took longer than it may. It is that search that is slow, and not the database that is away. */
+/** A search exceeded its time limit. The search is slow; the database is reachable. */
 export class SearchTimeoutError extends Error {
   override name = 'SearchTimeoutError';
 }
@@ -31,11 +21,11 @@ export class PlantUnknownError extends Error {
   }
 }
 
-/** The plant is not as the client believes it to be: someone else was first. Nothing was changed. */
+/** The plant does not meet the preconditions of the request. Nothing was changed. */
 export class PlantChangedError extends Error {
   override name = 'PlantChangedError';
 
   constructor(id: bigint) {
-    super(`The plant with the id ${id} is not as the request's preconditions demand.`);
+    super(`The plant with the id ${id} does not meet the preconditions of the request.`);
   }
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { storableText } from './plant.ts';
 
-/** Of plants on a page. */
+/** The maximum and default number of plants on a page. */
 export const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
 
 const ID_WRONG = 'should be an integer, from -9223372036854775808 to 9223372036854775807, in decimal digits';
 const LIMIT_WRONG = `should be an integer from 1 to ${MAX_LIMIT}`;
-const CURSOR_WRONG = 'should be one that a Link to the next page had';
+const CURSOR_WRONG = 'should be the cursor of a Link header';
 
 const int64Text = (error: string) =>
   z
@@ -19,8 +19,8 @@ const int64Text = (error: string) =>
 /** The path of `/plants/{id}`. */
 export const plantPathSchema = z.object({ id: int64Text(ID_WRONG) });
 
-/** Where a page ends: the id of its last plant, in a form that nobody is tempted to make up. */
-export const cursorAfter = (id: bigint): string => Buffer.from(String(id)).toString('base64url');
+/** The cursor after an id (in decimal digits). Encoded, so that clients do not construct their own. */
+export const cursorAfter = (id: string): string => Buffer.from(id).toString('base64url');
 
 const cursor = z
   .string({ error: CURSOR_WRONG })

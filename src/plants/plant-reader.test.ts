@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import type { BatchLimits } from './batch-queue.ts';
+import type { BatchLimits } from '../batching/batch-queue.ts';
+import { createStatementQueue } from '../batching/statement-queue.ts';
 import type { StoredPlant } from './plant.ts';
 import { createPlantReader } from './plant-reader.ts';
-import { createStatementQueue } from './statement-queue.ts';
 
 const limits: BatchLimits = {
   batches: 2,
@@ -15,16 +15,17 @@ const limits: BatchLimits = {
   deadline: 10_000,
 };
 
-/** As many turns of the event loop as anything here takes. */
+/** Enough turns of the event loop for everything in these tests. */
 const turns = async () => {
   for (let turn = 0; turn < 5; turn++) await setImmediate();
 };
 
-/** Plants below 100 are short, those below 200 long, others are not there. */
+/** Plants with ids below 100 are short, those below 200 are long, and others do not exist. */
 const start = () => {
   const shared: bigint[][] = [];
   const long: { id: bigint; end: () => void }[] = [];
   const find = createPlantReader({
+    lateError: () => new Error('late'),
     repository: {
       findByIds: async (ids) => {
         shared.push(ids);
@@ -47,7 +48,7 @@ const start = () => {
   return { find, outcome, shared, long };
 };
 
-test('long plants are read one a statement, a few at once, and each id once a batch', async () => {
+test('reads each long plant in its own statement, with limited concurrency, and each id once per batch', async () => {
   const { find, outcome, shared, long } = start();
   const ids = [1n, 101n, 1n, 102n, 101n, 103n, 104n, 101n, 300n];
   const outcomes = Promise.all(ids.map((id) => outcome(find(id))));
@@ -74,7 +75,7 @@ test('long plants are read one a statement, a few at once, and each id once a ba
   ]);
 });
 
-test('a long plant is read anew for a request that comes while it is being read: it may have changed', async () => {
+test('reads a long plant again for a request that arrives during the read, because it may have changed', async () => {
   const { find, outcome, long } = start();
   const outcomes = [outcome(find(101n))];
   await turns();
@@ -85,7 +86,7 @@ test('a long plant is read anew for a request that comes while it is being read:
   expect(await Promise.all(outcomes)).toEqual(['101 long', '101 long']);
 });
 
-test('a long plant that was deleted meanwhile is unknown', async () => {
+test('a long plant that is deleted between the two reads is unknown', async () => {
   const { find, outcome, long } = start();
   const found = outcome(find(150n));
   await turns();
@@ -93,12 +94,14 @@ test('a long plant that was deleted meanwhile is unknown', async () => {
   expect(await found).toBe('PlantUnknownError');
 });
 
-test('a long plant whose clients are all gone is not read; one for whom anybody waits is', async () => {
+test('skips a long plant if all its clients have disconnected, and reads it if one is still waiting', async () => {
   const { find, outcome, long } = start();
-  let gone = false;
-  const outcomes = [101n, 102n, 103n, 104n, 104n].map((id, index) => outcome(find(id, () => gone && index !== 4)));
+  let disconnected = false;
+  const outcomes = [101n, 102n, 103n, 104n, 104n].map((id, index) =>
+    outcome(find(id, () => disconnected && index !== 4)),
+  );
   await turns();
-  gone = true;
+  disconnected = true;
   for (let index = 0; index < 3; index++) {
     long[index]?.end();
     await turns();
@@ -107,7 +110,7 @@ test('a long plant whose clients are all gone is not read; one for whom anybody 
   expect(await Promise.all(outcomes)).toEqual(['101 long', '102 long', 'OverloadedError', '104 long', '104 long']);
 });
 
-test('the time of a long plant is what is left of that of its request', async () => {
+test('the read of a long plant has the remaining time of its request', async () => {
   const { find, outcome, long } = start();
   expect(await outcome(find(101n, undefined, 50))).toBe('RangeError');
   long[0]?.end();

@@ -1,14 +1,14 @@
-import { DatabaseTimeoutError } from '../database/within-time.ts';
-import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
+import { type BatchLimits, createBatchQueue } from '../batching/batch-queue.ts';
+import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
+import type { StatementQueue } from '../batching/statement-queue.ts';
 import type { StoredPlant } from './plant.ts';
 import { PlantUnknownError } from './plant-errors.ts';
 import type { PlantRepository } from './plant-repository.ts';
-import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
-import type { StatementQueue } from './statement-queue.ts';
 
 type PlantReaderOptions = {
   repository: Pick<PlantRepository, 'findByIds' | 'findLong'>;
   limits: BatchLimits;
+  lateError: () => Error;
   /** For plants that are too long to share a statement. */
   longReads: StatementQueue;
   observe?: ((queue: ObservedQueue) => QueueObserver | undefined) | undefined;
@@ -17,8 +17,8 @@ type PlantReaderOptions = {
 type Reader = { isAbandoned: () => boolean; timeout: number };
 
 /** @returns a function that finds a plant by its id */
-export const createPlantReader = ({ repository, limits, longReads, observe }: PlantReaderOptions) => {
-  /** Requests of one batch for the same long plant share its row. */
+export const createPlantReader = ({ repository, limits, lateError, longReads, observe }: PlantReaderOptions) => {
+  /** Requests for the same long plant in one batch share one read. */
   const shareLong = (id: bigint) => {
     const readers: Reader[] = [];
     let row: Promise<StoredPlant | undefined> | undefined;
@@ -42,14 +42,14 @@ export const createPlantReader = ({ repository, limits, longReads, observe }: Pl
       return ids.map((id) => found.get(id) ?? long.get(id) ?? new PlantUnknownError(id));
     },
     bytesOf: () => 0,
-    lateError: () => new DatabaseTimeoutError('The database did not answer in time.'),
+    lateError,
     observe,
     limits,
   });
 
   /**
-   * @param timeout in ms, for all that it takes
-   * @throws {PlantUnknownError} {OverloadedError} what PostgreSQL threw
+   * @param timeout for all statements together, in ms
+   * @throws {PlantUnknownError} {OverloadedError} or any database error
    */
   return async (id: bigint, isAbandoned = () => false, timeout = limits.deadline): Promise<StoredPlant> => {
     const deadline = performance.now() + timeout;

@@ -1,21 +1,21 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express';
-import { answerOtherMethods } from '../http/answer-other-methods.ts';
-import type { OutputBudget } from '../http/output-budget.ts';
-import { parseParameters } from '../http/parameters.ts';
+import { handleOtherMethods } from '../http/handle-other-methods.ts';
+import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { parsePreconditions } from '../http/preconditions.ts';
 import type { JsonBodyReader } from '../http/read-json-body.ts';
+import type { OutputBudget } from '../http/send-json.ts';
 import { sendJson, sendJsonText } from '../http/send-json.ts';
-import { type Plant, parseNewPlant, parsePlant, parsePlantPatch, type StoredPlant } from './plant.ts';
+import { newPlantSchema, type Plant, plantPatchSchema, plantSchema, type StoredPlant } from './plant.ts';
 import { PlantChangedError } from './plant-errors.ts';
 import { cursorAfter, plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
-import { entityTag, representPlant } from './plant-representation.ts';
-import type { PlantCondition, PlantStore } from './plant-store.ts';
+import { entityTag, representPage, representPlant } from './plant-representation.ts';
+import type { PlantCondition, PlantService } from './plant-service.ts';
 
 type PlantRoutesOptions = {
-  plants: PlantStore;
+  plants: PlantService;
   requireReadScope: RequestHandler;
   requireWriteScope: RequestHandler;
-  /** A patch is answered with what is stored, also where it changes nothing: it reads as well. */
+  /** For PATCH: its response contains the stored plant, so it also reads. */
   requireBothScopes: RequestHandler;
   readJson: JsonBodyReader;
   readMergePatch: JsonBodyReader;
@@ -27,29 +27,29 @@ export const createPlantRoutes = (options: PlantRoutesOptions) => {
   const { plants, requireReadScope, requireWriteScope, requireBothScopes, readJson, readMergePatch, outputBudget } =
     options;
   const router = Router({ strict: true, caseSensitive: true });
-  // Functions of their own: a handler that waits for the database keeps everything that it has seen in memory.
-  const readNewPlant = async (request: Request, response: Response) => parseNewPlant(await readJson(request, response));
-  const readPlant = async (request: Request, response: Response) => parsePlant(await readJson(request, response));
+  // Separate functions, because a handler that waits for the database keeps all its variables in memory.
+  const readNewPlant = async (request: Request, response: Response) =>
+    parseBody(newPlantSchema, await readJson(request, response));
+  const readPlant = async (request: Request, response: Response) =>
+    parseBody(plantSchema, await readJson(request, response));
   const readPlantPatch = async (request: Request, response: Response) =>
-    parsePlantPatch(await readMergePatch(request, response));
+    parseBody(plantPatchSchema, await readMergePatch(request, response));
 
   router
     .route('/plants')
     .get(requireReadScope, async (request, response) => {
       const { limit, cursor, tag, q } = parseParameters(plantQuerySchema, request.query);
-      const { json, lastId, hasNext } = await plants.list(
-        { limit, after: cursor, tag, nameContains: q },
-        () => response.destroyed,
-      );
-      if (hasNext && lastId !== null) response.set('Link', linkToNext(request, cursorAfter(lastId)));
-      sendJsonText(response, json, outputBudget);
+      const page = await plants.list({ limit, after: cursor, tag, nameContains: q }, () => response.destroyed);
+      const lastId = page.ids.at(-1);
+      if (page.hasNext && lastId !== undefined) response.set('Link', linkToNext(request, cursorAfter(lastId)));
+      sendJsonText(response, representPage(page), outputBudget);
     })
     .post(requireWriteScope, async (request, response) => {
       const plant = await readNewPlant(request, response);
       await plants.create(plant, () => response.destroyed);
       sendPlant(response, plant);
     })
-    .all(answerOtherMethods({ Allow: 'GET, HEAD, POST, OPTIONS' }));
+    .all(handleOtherMethods({ Allow: 'GET, HEAD, POST, OPTIONS' }));
 
   router
     .route('/plants/:id')
@@ -80,7 +80,7 @@ export const createPlantRoutes = (options: PlantRoutesOptions) => {
       response.status(204).end();
     })
     .all(
-      answerOtherMethods({
+      handleOtherMethods({
         Allow: 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
         'Accept-Patch': 'application/merge-patch+json',
       }),
@@ -95,7 +95,7 @@ const conditionOf = (request: Request): PlantCondition | undefined => {
   return evaluate && ((plant) => evaluate(entityTag(representPlant(plant))) === 'met');
 };
 
-/** RFC 8288: the same list, from where this page ends. */
+/** A link to the next page of the same list (RFC 8288). */
 const linkToNext = ({ baseUrl, path, url }: Request, cursor: string): string => {
   const parameters = new URLSearchParams(url.slice(path.length));
   parameters.set('cursor', cursor);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { ApiError } from '../http/api-error.ts';
 
-/** PostgreSQL's `text` holds every Unicode string without U+0000; an unpaired surrogate is no Unicode at all. */
+/** Any Unicode string that PostgreSQL's `text` can store: without U+0000 and unpaired surrogates. */
 export const storableText = z
   .string({ error: ({ input }) => (input === undefined ? 'is required' : 'should be a string') })
   .refine((text) => !text.includes('\0'), 'should not contain U+0000, which cannot be stored')
@@ -13,12 +12,14 @@ const MAX_INT64 = 9_223_372_036_854_775_807n;
 
 const int64 = z.int64({
   error: ({ input }) =>
-    input === undefined ? 'is required' : `should be a JSON number of integer value, from ${MIN_INT64} to ${MAX_INT64}`,
+    input === undefined
+      ? 'is required'
+      : `should be a JSON number with an integer value from ${MIN_INT64} to ${MAX_INT64}`,
 });
 
 const NOT_AN_OBJECT = { error: 'should be a JSON object' };
 
-/** Plant, the body of `PUT /plants/{id}` (specification §2). Other members are ignored, also an id. */
+/** Plant, the body of `PUT /plants/{id}` (specification §2). Other members, such as an id, are ignored. */
 export const plantSchema = z.object(
   {
     name: storableText.describe('The name of the plant'),
@@ -33,7 +34,7 @@ export const newPlantSchema = z.object(
   NOT_AN_OBJECT,
 );
 
-/** A JSON Merge Patch of a Plant (RFC 7396): what is named is replaced, a null removes. */
+/** A JSON Merge Patch of a Plant (RFC 7396). Null removes the tag. */
 export const plantPatchSchema = z.object(
   { name: z.exactOptional(storableText), tag: z.exactOptional(storableText.nullable()) },
   NOT_AN_OBJECT,
@@ -41,31 +42,11 @@ export const plantPatchSchema = z.object(
 
 export type NewPlant = z.infer<typeof newPlantSchema>;
 
-/** Plant, the answer of `POST /plants` (specification §2): without the id, and never with a null. */
+/** Plant, the response of `POST /plants` (specification §2): without the id, and without the tag if there is none. */
 export type Plant = z.infer<typeof plantSchema>;
 
-/** A plant as the store keeps it, and as it is read. */
+/** A plant as it is stored and read. */
 export type StoredPlant = NewPlant;
 
-/** What becomes of a stored plant: what is undefined stays, a tag that is null is removed. */
+/** A change to a stored plant. Undefined members stay as they are; null removes the tag. */
 export type PlantChange = z.infer<typeof plantPatchSchema>;
-
-/** @throws {ApiError} code 1003, with a JSON Pointer for every wrong field */
-export const parseNewPlant = (body: unknown): NewPlant => parse(newPlantSchema, body);
-
-/** @throws {ApiError} code 1003 */
-export const parsePlant = (body: unknown): Plant => parse(plantSchema, body);
-
-/** @throws {ApiError} code 1003 */
-export const parsePlantPatch = (body: unknown): PlantChange => parse(plantPatchSchema, body);
-
-const parse = <Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> => {
-  const result = schema.safeParse(body);
-  if (result.success) return result.data;
-  const fields = result.error.issues.map(({ path, message }) => ({
-    pointer: path.map((key) => `/${String(key)}`).join(''),
-    detail: message,
-  }));
-  const sentences = fields.map(({ pointer, detail }) => `${pointer.slice(1) || 'The body'} ${detail}`);
-  throw new ApiError('fieldWrong', `${sentences.join('; ')}.`, { fields });
-};

@@ -1,51 +1,56 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { OutcomeUnknownError } from '../database/database-error.ts';
 import type { NewPlant } from './plant.ts';
-import { OutcomeUnknownError, PlantIdTakenError } from './plant-errors.ts';
-import { storeBatch } from './store-batch.ts';
+import { PlantIdTakenError } from './plant-errors.ts';
+import { createdOnly, storeBatch as storeTogether } from './store-batch.ts';
 
 const databaseError = (code: string) => Object.assign(new Error(code), { code });
-const refusal = databaseError('23514');
+const rejection = databaseError('23514');
 
-/** A table that behaves as PostgreSQL's: all of a batch is stored, or nothing where one of its rows is refused. */
-const createTable = (rows: Map<bigint, string>, refusedNames: Set<string>) => ({
+/** A table that behaves like PostgreSQL's: if one row of a batch is rejected, nothing is stored. */
+const createTable = (rows: Map<bigint, string>, rejectedNames: Set<string>) => ({
   rows,
   insert: async (plants: NewPlant[]) => {
-    if (plants.some(({ name }) => refusedNames.has(name))) throw refusal;
+    if (plants.some(({ name }) => rejectedNames.has(name))) throw rejection;
     const free = plants.filter(({ id }) => !rows.has(id));
     for (const { id, name } of free) rows.set(id, name);
     return new Set(free.map(({ id }) => id));
   },
 });
 
+/** `insert`: gives the ids that were free. */
+const storeBatch = (plants: NewPlant[], insert: (rows: NewPlant[]) => Promise<Set<bigint>>) =>
+  storeTogether(plants, async (rows) => createdOnly([...(await insert(rows))]));
+
 const label = (outcome: Error | undefined) => outcome?.name ?? 'stored';
 const plants = (...ids: number[]): NewPlant[] => ids.map((id, index) => ({ id: BigInt(id), name: `${index}` }));
 
 describe('storeBatch', () => {
-  test('gives each plant the outcome that it would have had alone, in its turn', async () => {
+  test('gives each plant the same outcome as if the plants were stored one after another', async () => {
     const smallId = fc.bigInt({ min: -6n, max: 6n });
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.record({ id: smallId, refused: fc.boolean() }), { maxLength: 40 }),
+        fc.array(fc.record({ id: smallId, rejected: fc.boolean() }), { maxLength: 40 }),
         fc.uniqueArray(smallId),
         async (entries, stored) => {
           const batch = entries.map(({ id }, index) => ({ id, name: `${index}` }));
-          const refused = new Set(entries.flatMap((entry, index) => (entry.refused ? [`${index}`] : [])));
+          const rejected = new Set(entries.flatMap((entry, index) => (entry.rejected ? [`${index}`] : [])));
           const startRows = () => new Map(stored.map((id) => [id, 'before'] as const));
-          const alone = createTable(startRows(), refused);
+          const alone = createTable(startRows(), rejected);
           const expected: string[] = [];
           for (const plant of batch) {
-            // PostgreSQL checks a row before it looks whether the id is taken.
+            // PostgreSQL checks the row before it checks whether the id is taken.
             const result = await alone.insert([plant]).then(
               (ids) => (ids.has(plant.id) ? 'stored' : 'PlantIdTakenError'),
               () => 'Error',
             );
             expected.push(result);
           }
-          const together = createTable(startRows(), refused);
+          const together = createTable(startRows(), rejected);
           const outcomes = (await storeBatch(batch, together.insert)).map(label);
           expect(together.rows).toEqual(alone.rows);
-          // Of plants with one id only the first is sent, so a later one is told `taken` before it could be refused.
+          // Only the first of several plants with the same id is sent. The others are `taken` before they are checked.
           for (const [index, outcome] of outcomes.entries()) {
             if (outcome !== expected[index]) expect([outcome, expected[index]]).toEqual(['PlantIdTakenError', 'Error']);
           }
@@ -67,7 +72,7 @@ describe('storeBatch', () => {
     expect(outcomes[2]).toBeInstanceOf(PlantIdTakenError);
   });
 
-  test.each(['40P01', '40001', 'P2034'])('tries again after %s, and gives up in the end', async (code) => {
+  test.each(['40P01', '40001', 'P2034'])('retries after %s, and gives up after the last attempt', async (code) => {
     let failures = 4;
     const insert = async (rows: NewPlant[]) => {
       if (failures-- > 0) throw databaseError(code);
@@ -78,20 +83,17 @@ describe('storeBatch', () => {
     expect((await storeBatch(plants(1), insert)).map(label)).toEqual(['Error']);
   });
 
-  test.each(['22021', '22P02', '23502', '23514'])(
-    'stores the others where one row is refused with %s',
-    async (code) => {
-      const insert = async (rows: NewPlant[]) => {
-        if (rows.some(({ id }) => id === 2n)) throw databaseError(code);
-        return new Set(rows.map(({ id }) => id));
-      };
-      const outcomes = await storeBatch(plants(1, 2, 3), insert);
-      expect(outcomes.map((outcome) => outcome?.message)).toEqual([undefined, code, undefined]);
-    },
-  );
+  test.each(['22021', '22P02', '23502', '23514'])('stores the other rows if one is rejected with %s', async (code) => {
+    const insert = async (rows: NewPlant[]) => {
+      if (rows.some(({ id }) => id === 2n)) throw databaseError(code);
+      return new Set(rows.map(({ id }) => id));
+    };
+    const outcomes = await storeBatch(plants(1, 2, 3), insert);
+    expect(outcomes.map((outcome) => outcome?.message)).toEqual([undefined, code, undefined]);
+  });
 
   test.each(['42501', '42P01', '54000', 'XX000', '24000', '122021', 'P2010'])(
-    'fails at once, with one statement, where it is not for a row: %s',
+    'fails after one statement if the error is not about a row: %s',
     async (code) => {
       let calls = 0;
       const failure = databaseError(code);
@@ -105,7 +107,7 @@ describe('storeBatch', () => {
     },
   );
 
-  test('does not try again when the connection was lost: what became of the plants is not known', async () => {
+  test('does not retry if the connection was lost, because the outcome is unknown', async () => {
     let calls = 0;
     const insert = async (): Promise<never> => {
       calls++;
@@ -116,7 +118,7 @@ describe('storeBatch', () => {
     for (const outcome of outcomes) expect(outcome).toBeInstanceOf(OutcomeUnknownError);
   });
 
-  test('does not try again when there was no connection: nothing was stored', async () => {
+  test('does not retry if there was no connection', async () => {
     const unreachable = databaseError('P1001');
     const outcomes = await storeBatch(plants(1, 2), () => Promise.reject(unreachable));
     expect(outcomes).toEqual([unreachable, unreachable]);

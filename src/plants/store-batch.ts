@@ -1,55 +1,64 @@
-import { classifyDatabaseError, isRowRefusal } from '../database/database-error.ts';
+import { classifyDatabaseError, isRowRefusal, OutcomeUnknownError } from '../database/database-error.ts';
 import type { NewPlant } from './plant.ts';
-import { OutcomeUnknownError, PlantIdTakenError } from './plant-errors.ts';
+import { PlantIdTakenError } from './plant-errors.ts';
 
-/** Stores plants of different ids in one transaction; answers which ids were free and are stored now. */
-export type InsertPlants = (plants: NewPlant[]) => Promise<Set<bigint>>;
-
-/** A plant's own outcome: stored, or why not. */
-export type Outcome = undefined | Error;
-
-/** How often a batch is tried that PostgreSQL gave up in favour of another transaction. */
+/** The maximum number of attempts if PostgreSQL aborts a batch because of a conflict with another transaction. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * Stores plants together, and gives each the outcome that it would have had if they had come one after another: of
- * several with one id the first wins, and a row that PostgreSQL refuses fails alone. Never rejects.
+ * Stores plants with distinct ids in one transaction.
+ * @returns the outcome for an id
  */
-export const storeBatch = async (plants: readonly NewPlant[], insert: InsertPlants): Promise<Outcome[]> => {
+type StoreRows<Result> = (plants: NewPlant[]) => Promise<(id: bigint) => Result | Error>;
+
+/**
+ * Stores plants as a batch. Each has the same outcome as if they were stored one after another: of several plants with the
+ * same id the first wins, and a row that PostgreSQL rejects fails alone. Never rejects.
+ */
+export const storeBatch = async <Result>(
+  plants: readonly NewPlant[],
+  store: StoreRows<Result>,
+): Promise<(Result | Error)[]> => {
   const firsts = new Map<bigint, NewPlant>();
   for (const plant of plants) if (!firsts.has(plant.id)) firsts.set(plant.id, plant);
-  // In the order of ids, so that stores that share ids wait for one another in a line, and not in a circle.
+  // Sorted by id, so that concurrent batches with the same ids do not deadlock.
   const rows = [...firsts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   try {
-    const stored = await insertWithRetry(rows, insert);
+    const outcome = await storeWithRetry(rows, store);
     return plants.map((plant) =>
-      firsts.get(plant.id) === plant && stored.has(plant.id) ? undefined : new PlantIdTakenError(plant.id),
+      firsts.get(plant.id) === plant ? outcome(plant.id) : new PlantIdTakenError(plant.id),
     );
   } catch (error) {
-    if (isRowRefusal(error) && plants.length > 1) return storeHalves(plants, insert);
+    if (isRowRefusal(error) && plants.length > 1) return storeHalves(plants, store);
     return plants.map(() => outcomeOf(error));
   }
 };
 
-/** One row spoils the batch: its half is halved until it is alone, and the others are stored. */
-const storeHalves = async (plants: readonly NewPlant[], insert: InsertPlants): Promise<Outcome[]> => {
+/** Isolates a row that PostgreSQL rejects: halves the batch until that row is alone, and stores the others. */
+const storeHalves = async <Result>(plants: readonly NewPlant[], store: StoreRows<Result>) => {
   const middle = plants.length >> 1;
-  const outcomes = await storeBatch(plants.slice(0, middle), insert);
-  return outcomes.concat(await storeBatch(plants.slice(middle), insert));
+  const outcomes = await storeBatch(plants.slice(0, middle), store);
+  return outcomes.concat(await storeBatch(plants.slice(middle), store));
 };
 
-const insertWithRetry = async (rows: NewPlant[], insert: InsertPlants): Promise<Set<bigint>> => {
+const storeWithRetry = async <Result>(rows: NewPlant[], store: StoreRows<Result>) => {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await insert(rows);
+      return await store(rows);
     } catch (error) {
       if (classifyDatabaseError(error) !== 'conflict' || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 };
 
-/** Not tried again: a plant that was stored after all would find its own id taken. */
+/** An interrupted batch is not retried: if it was stored after all, its ids would seem taken. */
 const outcomeOf = (error: unknown): Error =>
   classifyDatabaseError(error) === 'interrupted'
-    ? new OutcomeUnknownError('The database was lost while it stored the plant.', { cause: error })
+    ? new OutcomeUnknownError('The database connection was lost while the plant was being stored.', { cause: error })
     : (error as Error);
+
+/** @param free the ids that were free; null if all were */
+export const createdOnly = (free: readonly bigint[] | null) => {
+  const created = free && new Set(free);
+  return (id: bigint): undefined | Error => (created?.has(id) === false ? new PlantIdTakenError(id) : undefined);
+};

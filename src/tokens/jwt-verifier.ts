@@ -4,7 +4,7 @@ import { createRemoteKeys, IdentityProviderError } from './remote-keys.ts';
 import { hashTokenText, SCOPES, type VerifiedToken } from './token.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
-/** Signatures by private keys alone: with a shared secret, whoever checks a token could make one (RFC 8725 §3.1). */
+/** Asymmetric algorithms only. With a shared secret, every verifier could also sign tokens (RFC 8725 §3.1). */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -18,30 +18,30 @@ const ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ];
-/** By how much the clocks of the provider and the store may differ, in seconds. */
+/** How far the clocks of the identity provider and the service may differ, in seconds. */
 const CLOCK_TOLERANCE = 5;
-/** How long a token that was checked is not checked again, in ms; but never past its expiry. */
+/** How long a verified token is cached, in ms; never past its expiry. */
 const TRUST_DURATION = 4000;
 const MAX_KNOWN_TOKENS = 10_000;
 const JWT_PATTERN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 type JwtVerifierOptions = {
-  /** What a token's `iss` must be, to the letter. */
+  /** The exact `iss` of a token. */
   issuer: string;
-  /** What its `aud` must be or contain. */
+  /** A token's `aud` must equal or contain this. */
   audience: string;
   jwksUrl: string;
   onRefreshFailed: (error: Error) => void;
 };
 
 /**
- * Checks the signed tokens (JWT, RFC 7519) of an identity provider, as RFC 9068 §4 has it for access tokens: signature,
- * issuer, audience, `exp`, `nbf`. What they may do is in `scope` (RFC 8693 §4.2).
+ * Verifies signed tokens (JWT, RFC 7519) of an identity provider: signature, issuer, audience, `exp` and `nbf` (RFC
+ * 9068 §4). `scope` contains the scopes (RFC 8693 §4.2).
  * @throws {IdentityProviderError}
  */
 export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: JwtVerifierOptions): TokenVerifier => {
   const getKey = createRemoteKeys({ url: jwksUrl, onRefreshFailed });
-  // No resolution: no timers, as in token-verifier.ts.
+  // ttlResolution 0 avoids timers; see token-verifier.ts.
   const known = new LRUCache<string, VerifiedToken>({ max: MAX_KNOWN_TOKENS, ttlResolution: 0 });
   const options = {
     ...expected,
@@ -59,7 +59,7 @@ export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: Jwt
         const { payload } = await jwtVerify(text, getKey, options);
         if (typeof payload.sub !== 'string') return undefined;
         const token = { name: nameOf(payload.sub), scopes: scopesOf(payload) };
-        // Not 0, which means for ever.
+        // A ttl of 0 would mean no expiry.
         known.set(key, token, { ttl: Math.max(1, Math.min(TRUST_DURATION, timeLeft(payload))) });
         return token;
       } catch (error) {
@@ -79,6 +79,8 @@ const scopesOf = ({ scope }: JWTPayload) => {
   return SCOPES.filter((name) => granted.includes(name));
 };
 
-/** No name of a token of the store's own has a colon. A subject that is long or odd is not for a log: its hash is. */
+/**
+ * Names of other tokens contain no colon. If the subject is long or has unusual characters, its hash is logged instead.
+ */
 const nameOf = (sub: string) =>
   /^[\w.@:|/+=-]{1,128}$/.test(sub) ? `jwt:${sub}` : `jwt:#${hashTokenText(sub).toString('base64url')}`;

@@ -1,30 +1,30 @@
 import { createRemoteJWKSet, customFetch, errors, type JWKSCacheInput, type JWTVerifyGetKey, jwksCache } from 'jose';
 
-/** From this age on, in ms, keys are fetched anew beside the request that uses them: a key that is withdrawn lives no longer. */
+/** The age, in ms, from which keys are refreshed in the background, so that a withdrawn key does not stay valid. */
 const REFRESH_AGE = 300_000;
-/** For how long keys are used while the provider cannot be reached, in ms. */
+/** How long keys are used while the provider is unreachable, in ms. */
 const MAX_AGE = 86_400_000;
-/** A key id that is not known lets the keys be fetched no more often than this, in ms. */
+/** The minimum time between fetches that unknown key ids cause, in ms. */
 const COOLDOWN = 30_000;
-/** A provider that fails is asked no more often than this, in ms; meanwhile requests fail at once. */
+/** The minimum time between fetches, in ms. If a fetch failed, requests fail immediately until then. */
 const FETCH_INTERVAL = 5000;
-/** How long the provider may take to answer, in ms. */
+/** How long the provider may take to respond, in ms. */
 const FETCH_TIMEOUT = 3000;
 
-/** The identity provider does not give its keys, or none that can be used. */
+/** The identity provider is unreachable or has no usable keys. */
 export class IdentityProviderError extends Error {
   override name = 'IdentityProviderError';
 }
 
 type RemoteKeysOptions = {
   url: string;
-  /** Told of a fetch that failed while the keys at hand could still be used. */
+  /** Called when a refresh fails. The current keys stay in use. */
   onRefreshFailed: (error: Error) => void;
 };
 
 /**
- * The public keys of an identity provider (RFC 7517 §5), by the `kid` and `alg` of a token's header; nothing else in the
- * header counts. They are fetched when they are first needed.
+ * The public keys of an identity provider (RFC 7517 §5), fetched when they are first needed. A key is selected by the
+ * `kid` and `alg` of the token's header only.
  * @throws {IdentityProviderError}
  */
 export const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): JWTVerifyGetKey => {
@@ -38,7 +38,7 @@ export const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): J
     timeoutDuration: FETCH_TIMEOUT,
     [jwksCache]: cache,
     [customFetch]: (target, options) => {
-      if (!mayFetch()) throw new Error(`${target} was asked in vain less than ${FETCH_INTERVAL} ms ago`);
+      if (!mayFetch()) throw new Error(`the last request to ${target} was less than ${FETCH_INTERVAL} ms ago`);
       fetchedAt = Date.now();
       return fetch(target, options);
     },

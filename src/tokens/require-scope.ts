@@ -1,10 +1,19 @@
 import type { Request, RequestHandler } from 'express';
 import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import type { FailedTokens } from '../limits/failed-tokens.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { Scope } from './token.ts';
+import { tokenErrorCodes } from './token-api-errors.ts';
 import type { TokenVerifier } from './token-verifier.ts';
+
+declare module 'express-serve-static-core' {
+  interface Locals {
+    /** The name of the request's token, for the log. */
+    tokenName?: string;
+  }
+}
 
 /** RFC 6750 §3. */
 const challenge = (error?: string, scopes: readonly Scope[] = []) => ({
@@ -18,13 +27,13 @@ const challenge = (error?: string, scopes: readonly Scope[] = []) => ({
 type RequireScopeOptions = {
   verifier: TokenVerifier;
   failedTokens: FailedTokens;
-  /** Undefined: there is no limit. */
+  /** Undefined: no limit. */
   rateLimit: RateLimit | undefined;
 };
 
 /**
- * Lets a request pass that carries a valid token with all of the scopes (RFC 6750 §2.1), and notes whose it is. A request is
- * counted once, for the token's name, or for the client's address where there is no good token.
+ * Requires a valid token with all of the scopes (RFC 6750 §2.1), and stores its name for the log. The rate limit counts
+ * each request once: for the token's name, or for the client's address if there is no valid token.
  */
 export const createRequireScope =
   ({ verifier, failedTokens, rateLimit }: RequireScopeOptions) =>
@@ -34,7 +43,8 @@ export const createRequireScope =
     const token = text === undefined ? undefined : await verifier.verify(text);
     if (token === undefined) {
       const address = clientAddress(request);
-      if (text !== undefined) failedTokens.count(address, challenge('invalid_token'));
+      const wait = text === undefined ? undefined : failedTokens.count(address);
+      if (wait !== undefined) throw tooManyWrongTokens(wait);
       if (rateLimit) await rateLimit(`address:${address}`, response);
       throw text === undefined ? tokenMissing() : tokenNotValid();
     }
@@ -48,14 +58,23 @@ export const createRequireScope =
 const bearerToken = (request: Request): string | undefined =>
   /^Bearer +(\S.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trimEnd();
 
-/** The header names all scopes that the operation requires (RFC 6750 §3.1), the message those that the token lacks. */
+/** The header lists all scopes that the operation requires (RFC 6750 §3.1); the message lists the missing ones. */
 const scopeMissing = (missing: Scope[], required: Scope[]) =>
-  new ApiError('scopeMissing', `The token lacks the scope ${missing.join(' and ')}.`, {
+  new ApiError(tokenErrorCodes.scopeMissing, `The token lacks the scope ${missing.join(' and ')}.`, {
     headers: challenge('insufficient_scope', required),
   });
 
+const tooManyWrongTokens = (wait: number) =>
+  new ApiError(commonErrors.tooManyRequests, `Too many wrong tokens came from this address. Try again in ${wait} s.`, {
+    headers: { ...challenge('invalid_token'), 'Retry-After': `${wait}` },
+  });
+
 const tokenMissing = () =>
-  new ApiError('tokenMissing', 'A token is required: Authorization: Bearer <ACCESS_TOKEN>.', { headers: challenge() });
+  new ApiError(tokenErrorCodes.tokenMissing, 'A token is required: Authorization: Bearer <ACCESS_TOKEN>.', {
+    headers: challenge(),
+  });
 
 const tokenNotValid = () =>
-  new ApiError('tokenNotValid', 'The token is wrong, expired or revoked.', { headers: challenge('invalid_token') });
+  new ApiError(tokenErrorCodes.tokenNotValid, 'The token is wrong, expired or revoked.', {
+    headers: challenge('invalid_token'),
+  });

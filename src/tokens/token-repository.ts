@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { isUniqueViolation } from '../database/database-error.ts';
 import { generateTokenText, hashTokenText, type Scope, type Token } from './token.ts';
 
-/** A token of this name was made before. */
+/** A token with this name already exists, possibly revoked. */
 export class TokenNameTakenError extends Error {
   override name = 'TokenNameTakenError';
 }
@@ -16,34 +16,34 @@ type NewToken = {
 };
 
 export const createTokenRepository = ({ database }: { database: Database }) => {
-  // Not by `findUnique`: Prisma makes one statement of those that come together, and PostgreSQL keeps one for each number.
+  // Not `findUnique`: Prisma batches concurrent calls, and PostgreSQL would prepare a statement for each batch size.
   const findByHashes = (hashes: Uint8Array<ArrayBuffer>[]): Promise<Token[]> =>
     database.$queryRaw<Token[]>`
       SELECT name, hash, scopes, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
       FROM tokens WHERE hash = ANY(${byteaArray(hashes)}::bytea[])`;
   return {
     /**
-     * @returns the token's text, which is kept nowhere
+     * @returns the token's text, which is not stored
      * @throws {TokenNameTakenError}
      */
     create: async ({ name, scopes, expiresAt, text = generateTokenText() }: NewToken): Promise<string> => {
       try {
         await database.token.create({ data: { name, hash: hashTokenText(text), scopes: [...scopes], expiresAt } });
       } catch (error) {
-        if (isUniqueViolation(error)) throw new TokenNameTakenError(`A token named "${name}" was made before.`);
+        if (isUniqueViolation(error)) throw new TokenNameTakenError(`A token named "${name}" already exists.`);
         throw error;
       }
       return text;
     },
-    /** @returns those that are there, in any order */
+    /** @returns the existing tokens, in any order */
     findByHashes,
     findByHash: async (hash: Uint8Array<ArrayBuffer>): Promise<Token | null> => (await findByHashes([hash]))[0] ?? null,
     list: (): Promise<Token[]> => database.token.findMany({ orderBy: { createdAt: 'asc' } }),
-    /** Leaves no trace of a token that nobody was given; one that was given is revoked instead. */
+    /** Only for a token that was never given to anyone. Otherwise use `revoke`. */
     delete: async (text: string): Promise<void> => {
       await database.token.deleteMany({ where: { hash: hashTokenText(text) } });
     },
-    /** @returns whether there is a token of this name; one that is revoked already stays as it is */
+    /** Does not change a token that is already revoked. @returns whether a token with this name exists */
     revoke: async (name: string): Promise<boolean> => {
       const { count } = await database.token.updateMany({
         where: { name, revokedAt: null },
@@ -56,6 +56,6 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
 
 export type TokenRepository = ReturnType<typeof createTokenRepository>;
 
-/** PostgreSQL's notation of an array of `bytea` (its manual, §8.4.1 and §8.15.6). */
+/** A `bytea[]` in PostgreSQL's notation (manual §8.4.1 and §8.15.6). */
 const byteaArray = (values: Uint8Array[]): string =>
   `{${values.map((value) => `"\\\\x${Buffer.from(value).toString('hex')}"`)}}`;

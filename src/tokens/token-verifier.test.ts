@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import type { BatchLimits } from '../plants/batch-queue.ts';
+import type { BatchLimits } from '../batching/batch-queue.ts';
 import { generateTokenText, hashTokenText, type Token } from './token.ts';
 import { createTokenVerifier } from './token-verifier.ts';
 
@@ -24,12 +24,12 @@ const tokenOf = (text: string): Token => ({
   revokedAt: null,
 });
 
-/** As many turns of the event loop as anything here takes. */
+/** Enough turns of the event loop for everything in these tests. */
 const turns = async () => {
   for (let turn = 0; turn < 5; turn++) await setImmediate();
 };
 
-/** A verifier whose look-ups end when the test says so, with the tokens of these texts. */
+/** A verifier whose lookups end when the test ends them, with the tokens of the given texts. */
 const start = () => {
   const lookUps: { size: number; end: (...texts: string[]) => Promise<void>; fail: () => Promise<void> }[] = [];
   const { verify } = createTokenVerifier({
@@ -64,13 +64,13 @@ let now = 0;
 afterEach(() => {
   jest.restoreAllMocks();
 });
-/** Lets the trust in known tokens end, which is all that reads this clock here. */
-const letTrustEnd = () => {
+/** Lets cached tokens expire. Nothing else here reads this clock. */
+const expireCache = () => {
   now += 4001;
   jest.spyOn(performance, 'now').mockImplementation(() => clock() + now);
 };
 
-test('tokens that come together are looked up together, each with its own outcome', async () => {
+test('concurrent tokens are looked up together, each with its own outcome', async () => {
   const { outcome, lookUps, sizes } = start();
   const [good, bad, other] = [generateTokenText(), generateTokenText(), generateTokenText()];
   const outcomes = [outcome(good), outcome(bad), outcome(good)];
@@ -86,7 +86,7 @@ test('tokens that come together are looked up together, each with its own outcom
   expect(sizes()).toEqual([2, 2]);
 });
 
-test('tokens that nobody knows do not hold up one that was known, not even while its look-up fails', async () => {
+test('unknown tokens do not delay a token that was valid before, not even while lookups fail', async () => {
   const { outcome, lookUps, sizes } = start();
   const good = generateTokenText();
   const first = outcome(good);
@@ -96,7 +96,7 @@ test('tokens that nobody knows do not hold up one that was known, not even while
 
   const unknown = [outcome(generateTokenText())];
   await turns();
-  // More than may wait.
+  // More than the queue limit.
   for (let turn = 0; turn < 6; turn++) unknown.push(outcome(generateTokenText()));
   expect(await unknown[6]).toBe('OverloadedError');
   expect(sizes()).toEqual([1, 1]);
@@ -104,7 +104,7 @@ test('tokens that nobody knows do not hold up one that was known, not even while
     [2, true],
     [3, false],
   ] as const) {
-    letTrustEnd();
+    expireCache();
     const again = outcome(good);
     await turns();
     expect(sizes()).toEqual(Array(place + 1).fill(1));
@@ -116,36 +116,36 @@ test('tokens that nobody knows do not hold up one that was known, not even while
   expect(await Promise.all(unknown)).toEqual([...Array(6).fill(undefined), 'OverloadedError']);
 });
 
-test('a token that is gone when its trust ends is refused', async () => {
+test('a token that no longer exists is rejected once its cache entry expires', async () => {
   const { outcome, lookUps } = start();
   const good = generateTokenText();
   const first = outcome(good);
   await turns();
   await lookUps[0]?.end(good);
   expect(await first).toBe('test');
-  letTrustEnd();
+  expireCache();
   const again = outcome(good);
   await turns();
   await lookUps[1]?.end();
   expect(await again).toBeUndefined();
 });
 
-test('a look-up is in the context of the first request that waits for it', async () => {
+test('a lookup runs in the context of the first request that waits for it', async () => {
   const request = new AsyncLocalStorage<string>();
   const contexts: unknown[] = [];
-  const answers: (() => void)[] = [];
+  const pending: (() => void)[] = [];
   const findByHashes = () => {
     contexts.push(request.getStore());
-    return new Promise<Token[]>((resolve) => answers.push(() => resolve([])));
+    return new Promise<Token[]>((resolve) => pending.push(() => resolve([])));
   };
   const { verify } = createTokenVerifier({ tokens: { findByHashes }, limits: { tokens: limits, newTokens: limits } });
   const outcomes = [request.run('first', () => verify(generateTokenText()))];
   await turns();
   for (const name of ['second', 'third']) outcomes.push(request.run(name, () => verify(generateTokenText())));
   await turns();
-  answers[0]?.();
+  pending[0]?.();
   await turns();
   expect(contexts).toEqual(['first', 'second']);
-  answers[1]?.();
+  pending[1]?.();
   expect(await Promise.all(outcomes)).toEqual([undefined, undefined, undefined]);
 });

@@ -3,13 +3,13 @@ import { tokenState } from './token.ts';
 
 const at = (milliseconds: number) => new Date(milliseconds);
 
-test('a token is valid until the moment at which it expires', () => {
+test('a token is valid until it expires', () => {
   const token = { revokedAt: null, expiresAt: at(1000) };
   expect([999, 1000, 1001].map((now) => tokenState(token, now))).toEqual(['valid', 'expired', 'expired']);
   expect(tokenState({ revokedAt: null, expiresAt: null }, 1000)).toBe('valid');
 });
 
-test('a token that was revoked is revoked, expired or not', () => {
+test('a revoked token is revoked, even if it has expired', () => {
   for (const expiresAt of [null, at(500), at(2000)]) {
     expect(tokenState({ revokedAt: at(1), expiresAt }, 1000)).toBe('revoked');
   }

@@ -2,16 +2,16 @@ import { setTimeout } from 'node:timers/promises';
 import { createLedger } from './ledger.ts';
 import { createPlantClient } from './post-plant.ts';
 
-/** How long a client waits after anything but a success, in ms; less than the store asks for, to see it recover. */
+/** How long a client waits after a failure, in ms: less than Retry-After, to measure the recovery precisely. */
 const PAUSE = 50;
-/** One request in so many sends an id again that was answered with 200. */
+/** Every so many requests, a client sends an id that is already stored. */
 const REPEAT_EVERY = 20;
 
 type LoadOptions = { url: string; token: string; clients?: number };
 
 /**
- * Clients that store one plant after another until they are told to end. What was answered with 503, or not at all, is
- * sent again, as a client does that wants its plant stored; and now and then one that was answered with 200.
+ * Clients that store one plant after another until `end` is called. They retry after 503 and after no response, and send some
+ * stored ids again.
  */
 export const startLoad = ({ url, token, clients = 64 }: LoadOptions) => {
   const ledger = createLedger();

@@ -3,14 +3,14 @@ import { Knowledge, type Ledger } from './ledger.ts';
 
 const ROWS_AT_ONCE = 50_000;
 
-/** Holds every id that was sent against the table, row by row. */
+/** Compares every id that was sent with the table. */
 export const compareWithTable = async (ledger: Ledger, databaseUrl: string) => {
   const rows = new Uint8Array(ledger.lastId() + 1);
   const broken: string[] = [];
   let stored = 0;
   for await (const id of storedIds(databaseUrl)) {
     stored++;
-    if (id < 1 || id > ledger.lastId()) broken.push(`id ${id} is stored and was never sent`);
+    if (id < 1 || id > ledger.lastId()) broken.push(`id ${id} is stored but was never sent`);
     else rows[id] = (rows[id] ?? 0) + 1;
   }
   let [lost, twice, unexpected] = [0, 0, 0];
@@ -21,13 +21,13 @@ export const compareWithTable = async (ledger: Ledger, databaseUrl: string) => {
     if (count > 0 && ledger.knownOf(id) === Knowledge.notStored) unexpected++;
   }
   const doubled = twice + ledger.doubled();
-  if (lost > 0) broken.push(`${lost} plants were answered with 200 and are not there`);
-  if (doubled > 0) broken.push(`${doubled} plants were stored or answered with 200 twice`);
-  if (unexpected > 0) broken.push(`${unexpected} plants are there, and their clients were told that they are not`);
+  if (lost > 0) broken.push(`${lost} plants got 200 but are not stored`);
+  if (doubled > 0) broken.push(`${doubled} plants were stored twice or got 200 twice`);
+  if (unexpected > 0) broken.push(`${unexpected} plants are stored although their clients were told otherwise`);
   return { stored, lost, doubled, broken };
 };
 
-/** Reads the table from end to end, without its index. */
+/** Reads the whole table without its indexes. */
 async function* storedIds(databaseUrl: string) {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** Whether the system tells what a process holds (Linux). */
+/** Whether the memory and handles of a process can be read (Linux). */
 export const canLookInside = existsSync('/proc/self/status');
 
-/** The memory that a process holds now, in MiB. */
+/** The resident memory of a process, in MiB. */
 export const memoryOf = (pid: number): number => {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 };
 
-/** How many files, sockets and pipes a process has open. */
+/** The number of open files, sockets and pipes of a process. */
 export const handlesOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;

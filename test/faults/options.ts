@@ -2,14 +2,14 @@ import { parseArgs } from 'node:util';
 
 export const usage = `npm run test:faults -- [options]
 
-  --short        about four minutes instead of twenty: what CI runs
-  --only NAMES   faults by name, such as postgres-killed,soak
-  --list         the names
+  --short        about four minutes instead of twenty; CI runs this
+  --only NAMES   only these faults, such as postgres-killed,soak
+  --list         print the names
   --keep         keep the folder with the logs of PostgreSQL and of the stores
-  --help         this text
+  --help         print this text
 `;
 
-/** @throws where an option is not known */
+/** @throws {TypeError} on an unknown option */
 export const readOptions = (words: string[]) => {
   const { values } = parseArgs({
     args: words,

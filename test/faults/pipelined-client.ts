@@ -5,8 +5,8 @@ import type { Answer, PlantClient } from './post-plant.ts';
 const HEADER_END = '\r\n\r\n';
 
 /**
- * A client that writes requests without waiting for the answers of those before (RFC 9112 §9.3.2), and takes little of the
- * CPU. The connection must hold: where it breaks, what is under way gets no answer.
+ * A client that pipelines requests (RFC 9112 §9.3.2) and needs little CPU. If its connection breaks, requests in progress get
+ * no response.
  */
 export const createPipelinedClient = async (baseUrl: string, token: string): Promise<PlantClient> => {
   const { hostname, port } = new URL(baseUrl);
@@ -51,7 +51,7 @@ export const createPipelinedClient = async (baseUrl: string, token: string): Pro
   };
 };
 
-/** The first answer in a text that holds all of it; its body is ASCII. */
+/** The first response in a text, if it is complete; the body is ASCII. */
 const readAnswer = (text: string) => {
   const headerEnd = text.indexOf(HEADER_END);
   if (headerEnd === -1) return undefined;

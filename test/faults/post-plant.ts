@@ -1,14 +1,14 @@
 import { Agent, request } from 'node:http';
 
-/** How long a client waits for an answer, in ms: longer than the store may take. One that gets none hangs. */
+/** How long a client waits for a response, in ms: longer than the store may take. */
 const PATIENCE = 30_000;
 
-/** What came of a request. `status` 0: no answer, as the connection was refused or broke, or nothing came in time. */
+/** The outcome of a request. `status` 0: no response, because the connection was refused or broke, or it timed out. */
 export type Answer = { status: number; code: number; message: string; wait: number };
 
 export type PlantClient = { post: (id: number) => Promise<Answer>; close: () => void };
 
-/** A client that keeps its connection, as those of services do. */
+/** A client that keeps its connection open. */
 export const createPlantClient = (baseUrl: string, token: string): PlantClient => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const { hostname, port } = new URL(baseUrl);
@@ -29,7 +29,7 @@ export const createPlantClient = (baseUrl: string, token: string): PlantClient =
         response.on('end', () => end(response.statusCode ?? 0, text));
         response.on('error', (error) => end(0, error.message));
       });
-      sent.on('timeout', () => sent.destroy(new Error(`no answer within ${PATIENCE} ms`)));
+      sent.on('timeout', () => sent.destroy(new Error(`no response within ${PATIENCE} ms`)));
       sent.on('error', (error) => end(0, error.message));
       sent.end(body);
     });

@@ -1,6 +1,6 @@
 import type { Fault, Findings } from './fault.ts';
 
-/** What became of a fault: what was seen, or why it was not run, or what stopped it. Seconds: how long it ran. */
+/** Measurements, why the fault did not run, or why it failed. */
 export type Result = { fault: Fault; seconds: number } & (
   | { findings: Findings }
   | { obstacle: string }
@@ -27,7 +27,7 @@ const HEADINGS = [
 export const isBroken = (result: Result): boolean =>
   'failure' in result || ('findings' in result && result.findings.broken.length > 0);
 
-/** The table, and below it what was broken. */
+/** The table and, below it, the broken promises. */
 export const formatReport = (results: Result[]): string => {
   const rows = [HEADINGS.map(([first]) => first), HEADINGS.map(([, second]) => second), ...results.map(rowOf)];
   const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -59,7 +59,7 @@ const rowOf = (result: Result): string[] => {
 };
 
 const remarksOf = (result: Result): string[] => {
-  if ('obstacle' in result) return [`${result.fault.name} was not run: ${result.obstacle}`];
+  if ('obstacle' in result) return [`${result.fault.name} did not run: ${result.obstacle}`];
   if ('failure' in result) return [`${result.fault.name} FAILED: ${result.failure}`];
   return result.findings.broken.map((promise) => `${result.fault.name} BROKEN: ${promise}`);
 };

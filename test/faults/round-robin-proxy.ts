@@ -3,18 +3,18 @@ import { Agent, createServer, get, type IncomingMessage, request, type ServerRes
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** How often the proxy asks each replica whether it is ready, and how long it waits for the answer, in ms. */
+/** The interval and the timeout of health checks, in ms. */
 const HEALTH_INTERVAL = 250;
 const HEALTH_TIMEOUT = 2000;
-/** One that gives no answer is taken out after so many in a row; one that says that it is not ready, at once. */
+/** A replica is removed after so many missing responses in a row; one that is not ready, at once. */
 const MISSED_ANSWERS = 3;
 
 type Replica = { port: number; healthy: boolean; missed: number; agent: Agent };
 
 /**
- * A proxy as stands before replicas in production: it keeps connections to them, gives each request to the next one that
- * /readyz says is ready, and tries another only where none could be reached, so that the request was never sent. What
- * breaks after that it answers with 502, as nginx does with a POST.
+ * A load balancer as in production: it keeps connections to the replicas, sends each request to the next one that is ready
+ * according to /readyz, and tries another only if the connection was refused, so that the request was never sent. Other
+ * failures become 502, as nginx does for POST.
  */
 export const createRoundRobinProxy = async (ports: number[]) => {
   const replicas = ports.map(

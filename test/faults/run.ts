@@ -8,9 +8,9 @@ import { readOptions, usage } from './options.ts';
 import { formatReport, isBroken, type Result } from './report.ts';
 import { createStore, runStoreCommand, type Store } from './store.ts';
 
-/** `npm run test:faults`: breaks what a store stands on, one thing after another, under load, and says what held. */
+/** `npm run test:faults`: causes one fault after another under load, and reports which promises the store kept. */
 
-// What is to end with this process ends when it exits.
+// Clean-up runs when this process exits.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(1));
 
 const options = readOptions(process.argv.slice(2));
@@ -19,7 +19,7 @@ const say = (line: string) => process.stderr.write(`${new Date().toISOString().s
 const chosen = faults.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
 const unknown = options.only.filter((name) => !faults.some((fault) => fault.name === name));
 
-/** Runs one fault on a database without plants; ends what it leaves. */
+/** Runs one fault on a database without plants, then stops its stores. */
 const runFault = async (fault: Fault, world: Omit<World, 'startStore' | 'folder'>, root: string): Promise<Result> => {
   const startedAt = performance.now();
   const seconds = () => (performance.now() - startedAt) / 1000;
@@ -81,7 +81,7 @@ const main = async (): Promise<number> => {
     return unknown.length > 0 ? 1 : 0;
   }
   const results = await runAll();
-  const form = options.short ? 'The short form: for figures that count, run it without --short.' : 'The long form.';
+  const form = options.short ? 'A short run. For reliable figures, run it without --short.' : 'A long run.';
   process.stdout.write(`\n${formatReport(results)}\n${form}\n`);
   return results.some(isBroken) ? 1 : 0;
 };

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
-/** How many connections are opened at once, and how long until the next so many, in ms. */
+/** Connections per batch, and the interval between batches, in ms. */
 const OPENED_AT_ONCE = 200;
 const OPENING_INTERVAL = 50;
-/** How often each sends its next byte, in ms. */
+/** The interval between the bytes of a connection, in ms. */
 const BYTE_INTERVAL = 1000;
 
-/** What slow clients do: nothing at all; a header, or a body, a byte at a time; or nothing more after one request. */
+/** Slow clients send nothing; a header or a body byte by byte; or nothing after one request. */
 const KINDS = ['silent', 'slow header', 'slow body', 'idle'] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -18,7 +18,7 @@ const HEADERS = (token: string, length: number) =>
   `POST /plants HTTP/1.1\r\nHost: store\r\nAuthorization: Bearer ${token}\r\n` +
   `Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
-/** What each kind sends at once, and what it sends a byte at a time. */
+/** What each kind sends at once, and what it sends byte by byte. */
 const scriptOf = (kind: Kind, token: string): [string, string] => {
   const body = `{"id":1,"name":"${'x'.repeat(500)}"}`;
   if (kind === 'silent') return ['', ''];
@@ -27,7 +27,7 @@ const scriptOf = (kind: Kind, token: string): [string, string] => {
   return [HEADERS(token, body.length), body];
 };
 
-/** Opens many connections that are slow, each in one of four ways, and watches what becomes of them. */
+/** Opens many slow connections of these kinds, and watches them. */
 export const openSlowConnections = async (port: number, count: number, token: string) => {
   const connections: SlowConnection[] = [];
 
@@ -59,7 +59,7 @@ export const openSlowConnections = async (port: number, count: number, token: st
     await Promise.all([...batch, setTimeout(OPENING_INTERVAL)]);
   }
   return {
-    /** Of each kind: how many there were and are still open, when the last one was closed, in ms, and what they were told. */
+    /** For each kind: how many were opened, how many still are open, when the last one was closed, in ms, and their responses. */
     summary: () =>
       KINDS.map((kind) => {
         const ofKind = connections.filter((connection) => connection.kind === kind);

@@ -12,9 +12,9 @@ const mount = (folder: string, megabytes: number, account: ServerAccount) => {
   run('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m,mode=700${owner}`, 'tmpfs', folder);
 };
 
-/** Why no small file system can be mounted here; undefined: it can. */
+/** Why this machine cannot mount a small file system; undefined if it can. */
 export const smallDiskObstacle = (): string | undefined => {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'it needs root on Linux, to mount a small disk';
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'mounting a small disk needs root on Linux';
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-mount-'));
   try {
     mount(folder, 1, undefined);
@@ -27,7 +27,7 @@ export const smallDiskObstacle = (): string | undefined => {
   }
 };
 
-/** A file system of a few MB of the account's own. */
+/** A file system of a few MB that belongs to the account. */
 export const mountSmallDisk = (folder: string, megabytes: number, account: ServerAccount) => {
   mount(folder, megabytes, account);
   let mounted = true;
@@ -38,7 +38,7 @@ export const mountSmallDisk = (folder: string, megabytes: number, account: Serve
   process.on('exit', unmount);
   const ballast = join(folder, 'ballast');
   return {
-    /** Leaves no room: it writes more than there is, as what is free changes while others write. */
+    /** Fills the disk by writing more than fits. */
     fill: () => {
       try {
         writeFileSync(ballast, Buffer.alloc(megabytes * 2 ** 20));
@@ -48,7 +48,7 @@ export const mountSmallDisk = (folder: string, megabytes: number, account: Serve
       }
       throw new Error(`${folder}: not full with ${megabytes} MB more`);
     },
-    /** Makes room again; nothing where it was not filled. */
+    /** Frees the space again. */
     clear: () => rmSync(ballast, { force: true }),
     unmount,
   };

@@ -2,19 +2,19 @@ import { setTimeout } from 'node:timers/promises';
 import { createLedger } from './ledger.ts';
 import { createPipelinedClient } from './pipelined-client.ts';
 
-/** How often requests leave, in ms. */
+/** In ms. */
 const TICK = 10;
 
 type SteadyLoadOptions = { url: string; token: string; connections: number };
 
-/** Load whose requests leave at a rate, whether those before are answered or not, or as soon as one is answered. */
+/** Sends requests at a fixed rate, regardless of responses, or one after another on each connection. */
 export const createSteadyLoad = async ({ url, token, connections }: SteadyLoadOptions) => {
   const ledger = createLedger();
   const clients = await Promise.all(Array.from({ length: connections }, () => createPipelinedClient(url, token)));
 
   return {
     ledger,
-    /** Sends so many requests a second for so many ms, and waits for the answers. */
+    /** Sends `rate` requests per second for `duration` ms, and waits for the responses. */
     atRate: async (rate: number, duration: number) => {
       const answers: Promise<unknown>[] = [];
       const startedAt = performance.now();
@@ -28,7 +28,7 @@ export const createSteadyLoad = async ({ url, token, connections }: SteadyLoadOp
       }
       await Promise.all(answers);
     },
-    /** Sends on each connection one request after another for so many ms. */
+    /** Sends one request after another on each connection for `duration` ms. */
     atOnce: async (duration: number) => {
       const endAt = performance.now() + duration;
       const run = async ({ post }: (typeof clients)[number]) => {

@@ -2,18 +2,18 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { spawnChild } from '../support/children.ts';
 import { freePort } from '../support/free-port.ts';
 import { NOTHING_SET, projectFolder } from '../support/store-process.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 const PROGRAM = join(projectFolder, 'bin', 'plant-store.js');
 const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8'));
-/** What `npm start` tells Node.js. */
+/** The Node.js options of `npm start`. */
 const START_OPTIONS: string[] = scripts.start.match(/--\S+/g);
+/** In ms. */
 const START_TIMEOUT = 30_000;
-const POLL_INTERVAL = 20;
 
 type Environment = Record<string, string>;
 
@@ -25,7 +25,7 @@ const storeEnvironment = (databaseUrl: string, environment: Environment = {}) =>
   ...environment,
 });
 
-/** Runs a command of the store's, as its operator does. @returns what it printed */
+/** Runs a command of the store. @returns its output */
 export const runStoreCommand = async (databaseUrl: string, ...words: string[]): Promise<string> => {
   const env = storeEnvironment(databaseUrl);
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...words], { cwd: projectFolder, env });
@@ -34,7 +34,7 @@ export const runStoreCommand = async (databaseUrl: string, ...words: string[]): 
 
 type StoreOptions = { databaseUrl: string; logFile: string; environment?: Environment };
 
-/** The store as it is shipped, a process of its own on one port from one start to the next. */
+/** The store as shipped, in its own process, on the same port after each start. */
 export const createStore = async ({ databaseUrl, logFile, environment = {} }: StoreOptions) => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -42,16 +42,17 @@ export const createStore = async ({ databaseUrl, logFile, environment = {} }: St
   let child = spawnStore(env, logFile);
   const isRunning = () => child.exitCode === null && child.signalCode === null;
 
-  const waitUntilReady = async () => {
-    for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {
-      if (!isRunning()) break;
-      const response = await fetch(`${url}/readyz`).catch(() => undefined);
-      await response?.text();
-      if (response?.ok) return;
-      await setTimeout(POLL_INTERVAL);
-    }
-    throw new Error(`the store did not become ready; its log is ${logFile}`);
-  };
+  const waitUntilReady = () =>
+    waitUntil(
+      'the store to be ready',
+      async () => {
+        if (!isRunning()) throw new Error(`the store exited; its log is ${logFile}`);
+        const response = await fetch(`${url}/readyz`).catch(() => undefined);
+        await response?.text();
+        return response?.ok === true;
+      },
+      { patience: START_TIMEOUT, explain: () => `its log is ${logFile}` },
+    );
 
   const end = async (signal: NodeJS.Signals) => {
     if (!isRunning()) return child.exitCode;
@@ -66,7 +67,7 @@ export const createStore = async ({ databaseUrl, logFile, environment = {} }: St
     url,
     port,
     pid: () => child.pid ?? 0,
-    /** As its supervisor starts it anew; resolves when it is ready. */
+    /** Starts it again, and waits until it is ready. */
     start: async () => {
       child = spawnStore(env, logFile);
       await waitUntilReady();

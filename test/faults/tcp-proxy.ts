@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Messages of PostgreSQL's protocol that carry a password, not a statement (its manual, §54.7); the first message has no type. */
+/** The type of PostgreSQL messages with a password rather than a statement (manual, §54.7). The first message has no type. */
 const PASSWORD_MESSAGE = 'p'.charCodeAt(0);
 
-/** The network between a store and its database, which can be cut, lose packets, be slow, or lead elsewhere. */
+/** A proxy between a store and its database that can close connections, lose packets, be slow, or lead to another server. */
 export const createTcpProxy = async (port: number, host = '127.0.0.1') => {
   let target = port;
   let delay = 0;
@@ -13,20 +13,20 @@ export const createTcpProxy = async (port: number, host = '127.0.0.1') => {
 
   const server = createServer((client) => {
     const upstream = connect(target, host);
-    let swallows = stalled;
+    let isStalled = stalled;
     let isFirst = true;
     const toUpstream = createDelayLine((chunk) => upstream.write(chunk));
     client.on('data', (chunk: Buffer) => {
-      if (swallows) return;
+      if (isStalled) return;
       const isStatement = !isFirst && chunk[0] !== PASSWORD_MESSAGE;
       isFirst = false;
       toUpstream(chunk, isStatement ? delay : 0);
     });
-    upstream.on('data', (chunk) => swallows || client.write(chunk));
+    upstream.on('data', (chunk) => isStalled || client.write(chunk));
     const connection = {
       cut: () => destroy(client, upstream),
       stall: () => {
-        swallows = true;
+        isStalled = true;
       },
     };
     connections.add(connection);
@@ -36,7 +36,7 @@ export const createTcpProxy = async (port: number, host = '127.0.0.1') => {
     ] as const) {
       end.on('error', () => {});
       end.on('close', () => {
-        if (!swallows || end === client) other.destroy();
+        if (!isStalled || end === client) other.destroy();
         connections.delete(connection);
       });
     }
@@ -45,32 +45,32 @@ export const createTcpProxy = async (port: number, host = '127.0.0.1') => {
   await once(server, 'listening');
 
   return {
-    /** The URL of a database, through here. */
+    /** The URL of a database through this proxy. */
     through: (url: string) => {
       const proxied = new URL(url);
       proxied.hostname = '127.0.0.1';
       proxied.port = String((server.address() as AddressInfo).port);
       return proxied.href;
     },
-    /** From now on packets are swallowed: connections stay open, and nothing arrives on them ever again. */
+    /** Drops all packets from now on: connections stay open, but nothing arrives on them any more. */
     stall: () => {
       stalled = true;
       for (const { stall } of connections) stall();
     },
-    /** From now on new connections get through. */
+    /** New connections work again. */
     resume: () => {
       stalled = false;
     },
-    /** Each statement takes so many ms longer. */
+    /** Delays each statement. */
     slowDown: (milliseconds: number) => {
       delay = milliseconds;
     },
-    /** Cuts all connections; new ones lead to this port. */
+    /** Closes all connections; new ones lead to this port. */
     redirect: (port: number) => {
       target = port;
       for (const { cut } of connections) cut();
     },
-    /** New connections lead to this port; those that there are stay. */
+    /** New connections lead to this port; open ones stay. */
     redirectNew: (port: number) => {
       target = port;
     },
@@ -87,7 +87,7 @@ const destroy = (...sockets: Socket[]) => {
   for (const socket of sockets) socket.destroy();
 };
 
-/** Passes chunks on in their order, each after its delay. */
+/** Passes chunks on in order, each after its delay. */
 const createDelayLine = (pass: (chunk: Buffer) => void) => {
   let lastAt = 0;
   return (chunk: Buffer, delay: number) => {

@@ -5,42 +5,42 @@ import type { Findings, World } from './fault.ts';
 import type { Ledger } from './ledger.ts';
 import { watchPauses } from './watch-pauses.ts';
 
-/** What must hold; times in ms. */
+/** The limits; times in ms. */
 export type Promises = {
   longestWait: number;
-  /** Of the requests that are answered with 503, where that is another. */
+  /** For 503s, if different. */
   longest503?: number;
-  /** From the moment that the fault is mended to the first 200. */
+  /** From the repair to the first 200. */
   recovery: number;
-  /** The codes that may come with 503; at least one of the first code must come, or there was no fault. */
+  /** The allowed codes of 503s. Without a 503 with the first code, there was no fault. */
   codes: readonly number[];
-  /** Whether a request may be left without an answer, as it is where the store itself is killed. */
+  /** Whether requests may get no response, as when the store is killed. */
   mayLoseAnswers?: boolean;
 };
 
 type UnderLoad = {
   world: World;
-  /** Where the clients send to. */
+  /** Where the clients send plants. */
   url: string;
-  /** Breaks something and mends it again; resolves when it is mended. */
+  /** Causes a fault and repairs it; resolves after the repair. */
   fault: () => Promise<void>;
   promises: Promises;
 };
 
 const WARM_UP = 1500;
-/** How long the load goes on after the store has recovered, in ms. */
+/** How long the load continues after the recovery, in ms. */
 const AFTERMATH = 1500;
-/** How long to wait for the first 200 after the fault is mended, in ms. */
+/** How long to wait for the first 200 after the repair, in ms. */
 const PATIENCE = 30_000;
 
-/** Runs a fault while 64 clients store plants, and judges what came of them. */
+/** Runs a fault while 64 clients store plants, and judges the outcome. */
 export const underLoad = async ({ world, url, fault, promises }: UnderLoad): Promise<Findings> => {
   const load = startLoad({ url, token: world.token });
   const { ledger } = load;
   await setTimeout(WARM_UP);
   const endPauses = watchPauses();
   await fault();
-  ledger.markMended();
+  ledger.markRepaired();
   for (let waited = 0; ledger.recovery() === undefined && waited < PATIENCE; waited += 10) await setTimeout(10);
   await setTimeout(AFTERMATH);
   await load.end();
@@ -62,11 +62,11 @@ export const findingsOf = (ledger: Ledger) => ({
 });
 
 const notesOf = ({ codes, surprises, longestWaits }: Ledger, pause: number): string[] => [
-  `503 by code: ${JSON.stringify(codes)}; longest wait for a 200: ${Math.round(longestWaits.ok)} ms, for a 503: ${Math.round(longestWaits.unavailable)} ms; longest pause of the clients' own process: ${Math.round(pause)} ms`,
+  `503 by code: ${JSON.stringify(codes)}; longest wait for a 200: ${Math.round(longestWaits.ok)} ms, for a 503: ${Math.round(longestWaits.unavailable)} ms; longest pause of the client process: ${Math.round(pause)} ms`,
   ...[...surprises].map(([what, { count, example }]) => `${count} × ${what}, such as ${example}`),
 ];
 
-/** @param pause how long the clients' process itself stood still at most, which is no fault of the store's; in ms */
+/** @param pause the longest pause of the client process, in ms, for which the store is not responsible */
 const brokenPromises = (ledger: Ledger, promises: Promises, pause: number): string[] => {
   const { longestWait } = findingsOf(ledger);
   const { longestWaits } = ledger;
@@ -85,8 +85,8 @@ const brokenPromises = (ledger: Ledger, promises: Promises, pause: number): stri
     ...(recovery !== undefined && recovery > promises.recovery + pause
       ? [`it took longer than ${promises.recovery} ms to recover`]
       : []),
-    ...unexpected.map((code) => `503 came with code ${code}`),
-    ...(first !== undefined && !codes.includes(first) ? [`no 503 with code ${first} came: there was no fault`] : []),
-    ...surprises.map((what) => `requests were ${what}`.replace('were no answer', 'got no answer')),
+    ...unexpected.map((code) => `a 503 had code ${code}`),
+    ...(first !== undefined && !codes.includes(first) ? [`no 503 had code ${first}, so there was no fault`] : []),
+    ...surprises.map((what) => `requests were ${what}`.replace('were no answer', 'got no response')),
   ];
 };

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, expect } from '@jest/globals';
 import { startWatching, takeProblems } from '../support/watch-answers.ts';
 
-// In each test file: whatever test makes the store send what its description does not have fails.
+// Fails every test in which the service sends a response that is not in its API description.
 const stopWatching = startWatching();
 afterEach(() => expect(takeProblems()).toEqual([]));
 afterAll(stopWatching);

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { stripTypeScriptTypes } from 'node:module';
 
-/** Jest's transform: what Node.js itself does to run TypeScript, so that the tests run what production runs. */
+/** Transforms TypeScript as Node.js does, so that the tests run the same code as production. */
 export default {
   process: (/** @type {string} */ source) => ({ code: stripTypeScriptTypes(source) }),
-  /** `instrument` is in the key, or coverage would be served the file without its counters. */
+  /** Without `instrument` in the key, coverage would get the file without its counters. */
   getCacheKey: (
     /** @type {string} */ source,
     /** @type {string} */ path,

@@ -2,7 +2,7 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import { openPage } from './browser.ts';
 import type { TestService } from './test-service.ts';
 
-/** The API page of a store, with what a person does there. */
+/** Opens the API page of a service. */
 export const openApiPage = async (
   browser: Browser,
   service: TestService,
@@ -13,7 +13,7 @@ export const openApiPage = async (
   await operation(page, 'isReady').waitFor();
   return {
     ...opened,
-    /** Opens the token dialog, pastes a token and closes it. */
+    /** Enters the token in the dialog. */
     authorize: async () => {
       await page.getByRole('button', { name: 'Authorize' }).click();
       const dialog = page.locator('.dialog-ux');
@@ -21,7 +21,7 @@ export const openApiPage = async (
       await dialog.getByRole('button', { name: 'Authorize' }).click();
       await dialog.getByRole('button', { name: 'Close' }).last().click();
     },
-    /** Opens an operation, fills it in and sends it. @returns its part of the page, with the answer in it */
+    /** Opens an operation, fills it in and sends it. @returns its part of the page, with the response */
     tryOut: async (operationId: string, { id, body }: { id?: string; body?: string }) => {
       const block = operation(page, operationId);
       await block.locator('.opblock-summary-control').click();
@@ -36,7 +36,7 @@ export const openApiPage = async (
 
 const operation = (page: Page, operationId: string): Locator => page.locator(`.opblock[id$="-${operationId}"]`);
 
-/** What the page shows of an answer. */
+/** The response that the page shows. */
 export const shownAnswer = async (block: Locator) => ({
   status: (await block.locator('.live-responses-table .response-col_status').last().innerText()).trim(),
   body: await block.locator('.live-responses-table .response-col_description pre').first().innerText(),

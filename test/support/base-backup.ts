@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { makeFolder, type PostgresServer } from './postgres-server.ts';
 
-/** What a copy does without: the server writes it anew, or gets it from the archive or from the primary. */
+/** Not copied: the server creates it again, or gets it from the archive or the primary. */
 const LEFT_OUT = new Set(['pg_wal', 'postmaster.pid', 'postmaster.opts']);
 
-/** Copies a server that runs, by PostgreSQL's low-level interface (its manual, §25.3.4), into an empty folder. */
+/** Copies a running server into an empty folder with PostgreSQL's low-level API (manual, §25.3.4). */
 export const takeBaseBackup = async (server: PostgresServer, into: string): Promise<void> => {
   const client = new Client({ connectionString: server.url });
   await client.connect();

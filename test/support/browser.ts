@@ -8,10 +8,12 @@ const CANDIDATES = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-/** A Chromium of this machine; undefined where there is none. */
-export const browserPath = CANDIDATES.find(existsSync);
+const browserPath = CANDIDATES.find(existsSync);
 
-/** Without its sandbox, which root and most containers cannot have: it sees nothing but pages of this machine. */
+/** Why tests in a browser cannot run; undefined if they can. */
+export const browserObstacle = browserPath === undefined ? 'no Chromium found' : undefined;
+
+/** Without its sandbox, which does not work as root and in most containers. It opens only pages of this machine. */
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: browserPath ?? '',
@@ -24,7 +26,7 @@ export const launchBrowser = (): Promise<Browser> =>
     ],
   });
 
-/** A page, with what it complained of and what it asked of others than the host of `url`, which it does not get. */
+/** Opens a page. `complaints` are its warnings and errors, `elsewhere` its requests to other hosts, which are blocked. */
 export const openPage = async (browser: Browser, url: string, options: BrowserContextOptions = {}) => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
   const complaints: string[] = [];
@@ -45,7 +47,7 @@ export const openPage = async (browser: Browser, url: string, options: BrowserCo
   return { page, complaints, elsewhere };
 };
 
-/** Takes a picture of the upper end of a page for README.md, where the environment asks for it (SCREENSHOTS=1). */
+/** Takes a screenshot of the top of a page for README.md if SCREENSHOTS=1. */
 export const takeScreenshot = async (page: Page, name: string, height: number): Promise<void> => {
   if (!process.env.SCREENSHOTS) return;
   await page.setViewportSize({ width: 1280, height });

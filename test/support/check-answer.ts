@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { Header, PathItem, Reference, Response } from '../../src/openapi/openapi.ts';
-import type { OpenApiDocument } from '../../src/openapi/openapi-document.ts';
+import type { Header, Reference, Response } from '../../src/openapi/openapi.ts';
+import type { OpenApiDocument } from '../../src/openapi-document.ts';
 
-/** What a service sent; to no path where what came was not a request that Node.js can parse. */
+/** A response of a service. There is no path if Node.js could not parse the request. */
 export type Answer = {
   method?: string;
   path?: string;
@@ -14,14 +14,14 @@ export type Answer = {
 
 type Responses = Record<string, Response>;
 
-/** What HTTP needs to bring an answer over; a document does not say it. */
+/** Header fields of HTTP itself, which the description does not contain. */
 const TRANSPORT = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
 
 const PROBLEM = 'application/problem+json';
 
 /**
- * Checks answers against the description of the interface: its status, its headers, its body and the Error's code.
- * @returns a function that says what of an answer is not described
+ * Checks responses against the API description: status, header fields, body and error code.
+ * @returns a function that lists what is not described
  */
 export const createAnswerCheck = (document: OpenApiDocument) => {
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
@@ -31,11 +31,11 @@ export const createAnswerCheck = (document: OpenApiDocument) => {
     const type = String(headers['content-type'] ?? '').split(';')[0] ?? '';
     const content = response.content?.[type];
     if (content === undefined) return body || response.content ? [`body of type "${type}"`] : [];
-    if (!type.endsWith('json')) return [];
+    if (!/[/+]json$/.test(type)) return [];
     const validate = ajv.getSchema(`openapi.json#${pointer}/content/${encode(type)}/schema`);
     const value = JSON.parse(body);
     if (!validate?.(value)) return [`body (${ajv.errorsText(validate?.errors)})`];
-    const codes = Object.values(content.examples ?? {}).map((example) => codeOf(example.value));
+    const codes = Object.values(content.examples ?? {}).map((example) => codeOf((example as { value: unknown }).value));
     const code = codeOf(value);
     return [
       ...(code !== undefined && !codes.includes(code) ? [`code ${code}`] : []),
@@ -45,7 +45,7 @@ export const createAnswerCheck = (document: OpenApiDocument) => {
 
   const checkHeaders = (response: Response, { headers }: Answer): string[] => {
     const described = new Map(
-      Object.entries(response.headers).map(([name, header]) => [name.toLowerCase(), resolve(document, header)]),
+      Object.entries(response.headers ?? {}).map(([name, header]) => [name.toLowerCase(), resolve(document, header)]),
     );
     const names = Object.keys(headers).filter((name) => headers[name] !== undefined && !TRANSPORT.includes(name));
     const missing = [...described].filter(([name, { required }]) => required && !names.includes(name));
@@ -65,12 +65,12 @@ export const createAnswerCheck = (document: OpenApiDocument) => {
             ...checkHeaders(response, answer),
             ...(answer.method === 'HEAD' ? [] : checkBody(`${pointer}/${answer.status}`, response, answer)),
           ];
-    const { method = 'what is not HTTP', path = '', status, body } = answer;
+    const { method = 'invalid HTTP', path = '', status, body } = answer;
     return problems.map((what) => `${method} ${path} → ${status} ${body.slice(0, 200)}: its ${what} is not described`);
   };
 };
 
-/** The stable code, in an Error or in problem details. */
+/** The code of an Error or of problem details. */
 const codeOf = (value: unknown) => {
   const { error, code } = value as { error?: number; code?: number };
   return error ?? code;
@@ -78,16 +78,18 @@ const codeOf = (value: unknown) => {
 
 const findResponses = (document: OpenApiDocument, { method = '', path: target = '' }: Answer) => {
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
-  // A target may be a whole URL.
+  // A target may be an absolute URL.
   const path = target.replace(/^https?:\/\/[^/?]*/i, '').split('?')[0] ?? '';
-  const item = Object.entries<PathItem>(document.paths).find(([template, { servers = document.servers }]) => {
+  // A path without parameters goes before one that matches it (OpenAPI 3.1.1 §4.8.8.2).
+  const paths = Object.entries(document.paths).sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')));
+  const item = paths.find(([template, { servers = document.servers }]) => {
     const pattern = template.replace(/\{\w+\}/g, '[^/]+');
     return servers.some(({ url }) => new RegExp(`^${url.replace(/\/$/, '')}${pattern}$`).test(path));
   });
   const operation = item?.[1][verb as 'get'];
   return item && operation
     ? { pointer: `/paths/${encode(item[0])}/${verb}/responses`, responses: operation.responses as Responses }
-    : { pointer: '/x-answers-to-no-operation', responses: document['x-answers-to-no-operation'] as Responses };
+    : { pointer: '/x-other-responses', responses: document['x-other-responses'] as Responses };
 };
 
 const resolve = (document: OpenApiDocument, header: Header | Reference): Header =>
@@ -95,10 +97,10 @@ const resolve = (document: OpenApiDocument, header: Header | Reference): Header 
     ? ((document.components.headers as Record<string, Header>)[header.$ref.split('/').at(-1) ?? ''] as Header)
     : header;
 
-/** A part of a JSON Pointer in the fragment of a URI (RFC 6901 §6). */
+/** Encodes a part of a JSON Pointer for a URI fragment (RFC 6901 §6). */
 const encode = (part: string) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
 
-/** The document lets clients expect members that are not there yet; a member that is sent shall be described. */
+/** The description allows further members, for compatibility. Here, every member must be described. */
 const withClosedObjects = (document: OpenApiDocument) =>
   JSON.parse(JSON.stringify(document), (_name, value) =>
     value?.type === 'object' && value.properties ? { ...value, additionalProperties: false } : value,

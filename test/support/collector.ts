@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { readTraces, type SentSpan } from './otlp.ts';
 
-/** What an OpenTelemetry collector is to the store: takes spans by OTLP over HTTP, as protobuf. */
+/** Starts an OpenTelemetry collector that accepts spans with OTLP over HTTP, as protobuf. */
 export const startCollector = async ({ answers = true } = {}) => {
   const spans: SentSpan[] = [];
   const requests: { path: string | undefined; headers: IncomingHttpHeaders }[] = [];

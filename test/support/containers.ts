@@ -1,31 +1,26 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
 import { NOTHING_SET, projectFolder } from './store-process.ts';
+import { waitUntil } from './wait-until.ts';
 
 const BASE_IMAGES = ['node:26-bookworm-slim', 'postgres:18'];
-/** How long a container may take to do what is expected of it, in ms. */
+/** In ms. */
 const PATIENCE = 120_000;
 
-/** Neither the environment nor the .env of the one who tests counts. */
+/** Overrides the environment and .env. */
 const UNSET = { ...NOTHING_SET, PUBLISH_ADDRESS: '' };
 
 const run = (program: string, words: string[], env = process.env) =>
   promisify(execFile)(program, words, { cwd: projectFolder, env, maxBuffer: 64 * 1024 * 1024 });
 
-/** @throws with what the command printed, where it fails */
+/** @throws {Error} with the output of the command if it fails */
 export const docker = async (...words: string[]): Promise<string> => (await run('docker', words)).stdout.trim();
 
-/** Waits until a container did what is expected of it. @throws with what `told` then says, where it takes too long */
-export const waitUntil = async (isSo: () => Promise<boolean>, told: () => Promise<string>): Promise<void> => {
-  const deadline = performance.now() + PATIENCE;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`waited ${PATIENCE} ms in vain:\n${await told()}`);
-    await setTimeout(250);
-  }
-};
+/** Waits for a container longer than for other processes. @throws {Error} with its logs */
+export const waitForContainer = (what: string, holds: () => Promise<boolean>, logs: () => Promise<string>) =>
+  waitUntil(what, holds, { patience: PATIENCE, explain: logs });
 
 const succeeds = (promise: Promise<unknown>) =>
   promise.then(
@@ -33,7 +28,7 @@ const succeeds = (promise: Promise<unknown>) =>
     () => false,
   );
 
-/** The command in front of `up`: that of today, or the one that came before it. */
+/** `docker compose`, or the older `docker-compose`. */
 const findCompose = async () => {
   for (const command of ['docker compose', 'docker-compose']) {
     const [program = '', ...words] = command.split(' ');
@@ -44,18 +39,18 @@ const findCompose = async () => {
 
 const compose = await findCompose();
 
-/** What keeps containers from being tested on this machine; undefined: nothing. */
+/** Why this machine cannot run the containers; undefined if it can. */
 export const findObstacle = async (): Promise<string | undefined> => {
-  if (!(await succeeds(docker('version')))) return 'no Docker engine answers';
-  if (compose === undefined) return 'there is neither `docker compose` nor `docker-compose`';
+  if (!(await succeeds(docker('version')))) return 'Docker is not running';
+  if (compose === undefined) return 'neither `docker compose` nor `docker-compose` found';
   for (const image of BASE_IMAGES) {
     const isThere = (await succeeds(docker('image', 'inspect', image))) || (await succeeds(docker('pull', image)));
-    if (!isThere) return `the image ${image} is neither here nor can it be pulled`;
+    if (!isThere) return `the image ${image} is not here and cannot be pulled`;
   }
   return undefined;
 };
 
-/** The stack of docker-compose.yml under a name and on ports of its own, with an image of its own. */
+/** The stack of docker-compose.yml with its own name, ports and image. */
 export const createStack = async () => {
   const name = `plant-store-test-${randomBytes(4).toString('hex')}`;
   const [port, studioPort] = [await freePort(), await freePort()];
@@ -66,12 +61,12 @@ export const createStack = async () => {
     PLANT_STORE_IMAGE: name,
     PORT: String(port),
     STUDIO_PORT: String(studioPort),
-    // What a password may contain and a URL may not.
+    // With characters that are not allowed in a URL.
     POSTGRES_PASSWORD: `${randomBytes(8).toString('hex')}@/:#%`,
     POSTGRES_STORE_PASSWORD: `${randomBytes(8).toString('hex')}'"$\\`,
   };
   const command = async (...words: string[]) => {
-    // This file alone, without an override of the one who tests.
+    // Without docker-compose.override.yml.
     const options = ['--file', 'docker-compose.yml', '--profile', 'studio'];
     return run(compose?.program ?? '', [...(compose?.words ?? []), ...options, ...words], environment);
   };
@@ -86,14 +81,14 @@ export const createStack = async () => {
     inspect,
     logs,
     build: () => command('build', 'migrate'),
-    /** Starts services and what they depend on; resolves when the store is healthy. */
+    /** Starts services with their dependencies, and waits until the store is healthy. */
     up: async (...services: string[]) => {
       await command('up', '--detach', ...services);
       const isHealthy = async () => (await inspect('store', '{{.State.Health.Status}}')) === 'healthy';
-      await waitUntil(isHealthy, () => logs('store'));
+      await waitForContainer('the store to be healthy', isHealthy, () => logs('store'));
     },
     stop: (service: string) => command('stop', service),
-    /** Runs a program in the container of a service. @returns what it printed */
+    /** Runs a program in the container of a service. @returns its output */
     execute: async (service: string, ...words: string[]) => {
       const { stdout, stderr } = await command('exec', '-T', service, ...words);
       return (stdout + stderr).trim();

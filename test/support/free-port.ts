@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** A TCP port of 127.0.0.1 that nobody listens on, for what must come back on the same one after it was killed. */
+/** A free TCP port of 127.0.0.1, for servers that must use the same port again after a restart. */
 export const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -8,7 +8,7 @@ const AUDIENCE = 'https://plants.example.com';
 
 const now = () => Math.floor(Date.now() / 1000);
 
-/** An identity provider: an HTTP server with a set of public keys, and tokens signed with the private ones. */
+/** Starts an identity provider: an HTTP server with public keys, and tokens signed with the private keys. */
 export const startIdentityProvider = async () => {
   const state = { requests: [] as string[], keys: [] as JWK[], status: 200 };
   const server = createServer((request, response) => {
@@ -20,12 +20,12 @@ export const startIdentityProvider = async () => {
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-  /** A new key, published or not. */
+  /** Adds a key, which may be unpublished. */
   const addKey = async (kid: string, { alg = 'RS256', published = true } = {}) => {
     const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
     const jwk = { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' };
     if (published) state.keys.push(jwk);
-    /** A token with the claims of a good one, but for those given; undefined leaves a claim out. */
+    /** Signs a token with valid claims, except for those given; undefined removes a claim. */
     const sign = (claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}) => {
       const good = { iss: ISSUER, aud: AUDIENCE, sub: 'alice', scope: 'plants:read plants:write', exp: now() + 60 };
       return new SignJWT({ ...good, ...claims }).setProtectedHeader({ alg, kid, ...header }).sign(privateKey);

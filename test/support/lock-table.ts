@@ -1,9 +1,26 @@
 import { Client } from 'pg';
+import type { TestDatabase } from './test-database.ts';
+import { waitUntil } from './wait-until.ts';
 
-/** Keeps a table to itself, so that what is sent to it waits. @returns a function that lets go of it */
+/** Locks a table, so that every statement on it waits. @returns a function that releases the lock */
 export const lockTable = async (databaseUrl: string, table: string): Promise<() => Promise<void>> => {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
   return () => client.end();
 };
+
+const BLOCKED = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+
+/** @returns the statements of a database that wait for a lock */
+export const blockedStatements = async ({ query }: TestDatabase): Promise<string[]> =>
+  (await query(`SELECT query ${BLOCKED}`)).map((row) => String(row.query));
+
+/** Waits until a statement whose text contains `part` waits for a lock. */
+export const waitForBlocked = (database: TestDatabase, part = ''): Promise<void> =>
+  waitUntil('a statement that waits for a lock', async () =>
+    (await blockedStatements(database)).some((statement) => statement.includes(part)),
+  );
+
+/** Closes the connections whose statements wait for a lock. */
+export const terminateBlocked = ({ query }: TestDatabase) => query(`SELECT pg_terminate_backend(pid) ${BLOCKED}`);

@@ -1,7 +1,7 @@
 export type SentSpan = {
   traceId: string;
   spanId: string;
-  /** Empty: it has none. */
+  /** Empty if there is none. */
   parentSpanId: string;
   name: string;
   /** 1 internal, 2 server, 3 client. */
@@ -10,16 +10,16 @@ export type SentSpan = {
   start: bigint;
   end: bigint;
   attributes: Record<string, unknown>;
-  /** The ids of the spans that it is linked to. */
+  /** The ids of linked spans. */
   links: string[];
-  /** 2: an error. */
+  /** 2: error. */
   status: number;
-  /** What is said of the process that sent it. */
+  /** Describes the process that sent it. */
   resource: Record<string, unknown>;
 };
 
 /**
- * Reads an ExportTraceServiceRequest. The numbers are those of the fields in OpenTelemetry's trace.proto, common.proto and
+ * Parses an ExportTraceServiceRequest. The numbers are the fields in OpenTelemetry's trace.proto, common.proto and
  * resource.proto (https://github.com/open-telemetry/opentelemetry-proto).
  */
 export const readTraces = (bytes: Buffer): SentSpan[] =>

@@ -12,7 +12,7 @@ import { freePort } from './free-port.ts';
 
 const USER = 'plant_store';
 const PASSWORD = 'plant-store';
-/** How long PostgreSQL may take to start, in ms: it may have much to recover. */
+/** How long PostgreSQL may take to start, in ms, including recovery. */
 const START_TIMEOUT = 60_000;
 const POLL_INTERVAL = 20;
 
@@ -27,16 +27,16 @@ wal_keep_size = 512MB
 `;
 
 type PostgresServerOptions = {
-  /** Where its data directory and its log are made. */
+  /** For its data directory and its log. */
   folder: string;
   name: string;
-  /** Makes the data directory, which is empty and the account's; else it is initialised. */
+  /** Fills the empty data directory; by default, initdb does. */
   fill?: (directory: string) => Promise<void>;
   /** Lines of postgresql.conf. */
   settings?: string;
 };
 
-/** A PostgreSQL server with all that its users take for granted, and that a test may do to it what nobody should. */
+/** Creates a PostgreSQL server with default durability, which tests can stop, kill and copy. */
 export const createPostgresServer = async ({ folder, name, fill, settings = '' }: PostgresServerOptions) => {
   const binaries = await loadBinaries();
   const account = findServerAccount(join(folder, name));
@@ -59,7 +59,7 @@ export const createPostgresServer = async ({ folder, name, fill, settings = '' }
     await exit;
   };
 
-  /** @returns whether it takes connections; not, where it ended before */
+  /** @returns true once it accepts connections, false if it has exited */
   const isUp = async (process: ChildProcess) => {
     for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {
       if (process.exitCode !== null) return false;
@@ -74,7 +74,7 @@ export const createPostgresServer = async ({ folder, name, fill, settings = '' }
     port,
     directory,
     account,
-    /** Starts it; resolves when it takes connections. After `kill` that waits for what is left of the killed one to end. */
+    /** Starts it, and waits until it accepts connections. After `kill`, that also waits for remaining processes to exit. */
     start: async () => {
       do {
         server = spawnChild(binaries.postgres, ['-D', '.', '-p', String(port)], {
@@ -83,9 +83,9 @@ export const createPostgresServer = async ({ folder, name, fill, settings = '' }
         });
       } while (!(await isUp(server)));
     },
-    /** For maintenance: connections are cut, a checkpoint is written (pg_ctl's mode `fast`). */
+    /** Stops it as for maintenance (mode `fast` of pg_ctl): closes connections, writes a checkpoint. */
     stop: () => ended('SIGINT'),
-    /** `kill -9`, of the server and of all that it started. */
+    /** `kill -9` to the server and its children. */
     kill: async () => {
       const children = childrenOf(server?.pid);
       const exit = ended('SIGKILL');
@@ -98,7 +98,7 @@ export const createPostgresServer = async ({ folder, name, fill, settings = '' }
 
 export type PostgresServer = Awaited<ReturnType<typeof createPostgresServer>>;
 
-/** A folder of the account's own, as PostgreSQL wants its data directories. */
+/** Makes a folder that belongs to the account, as PostgreSQL requires for data directories. */
 export const makeFolder = (path: string, account: ServerAccount): string => {
   mkdirSync(path, { mode: 0o700 });
   if (account) chownSync(path, account.uid, account.gid);
@@ -112,7 +112,7 @@ const initialise = async (initdb: string, options: { cwd: string }) => {
   appendFileSync(join(options.cwd, 'postgresql.conf'), baseSettings);
 };
 
-/** Runs a statement on a connection of its own. @returns its rows, int8 as text */
+/** Runs a statement on a new connection. @returns its rows, int8 as text */
 export const query = async (url: string, sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> => {
   const client = new Client({ connectionString: url });
   client.on('error', () => {});
@@ -130,20 +130,20 @@ const answers = (url: string) =>
     () => false,
   );
 
-/** The processes that a process started, where the system tells (Linux); else they end when they miss it. */
+/** The children of a process, on Linux. Elsewhere there are none; they exit when they notice its death. */
 const childrenOf = (parent: number | undefined): number[] => {
   if (process.platform !== 'linux') return [];
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return pids.filter((pid) => Number(readStat(pid)[1]) === parent).map(Number);
 };
 
-/** What stands in /proc/<pid>/stat behind the command's name (proc(5)): state, parent, … */
+/** The fields of /proc/<pid>/stat after the command (proc(5)): state, parent, … */
 const readStat = (pid: string): string[] => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return []; // It ended meanwhile.
+    return []; // It has exited.
   }
 };
 
@@ -151,6 +151,6 @@ const killIfThere = (pid: number) => {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended meanwhile.
+    // It has exited.
   }
 };

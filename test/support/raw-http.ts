@@ -1,22 +1,22 @@
 import { connect } from 'node:net';
 
-/** An answer as it came, with `head` from the status line to the last header field. */
+/** A raw response; `head` is the status line and the header fields. */
 export type RawAnswer = { status: number; head: string; body: string };
 
-/** Reset by the store: how TCP refuses what came after the store had read enough. */
+/** TCP resets the connection if bytes arrive after the store has closed it. */
 const RESET = ['ECONNRESET', 'EPIPE'];
 
 type Exchange = {
   port: number;
   bytes: Uint8Array;
-  /** How long the store has to close the connection, in ms. */
+  /** How long the store may take to close the connection, in ms. */
   deadline?: number;
 };
 
 /**
- * Sends bytes as they are, on a connection of their own that only the store closes.
- * @returns the answers, in order, without interim ones (RFC 9110 §15.2)
- * @throws where the connection is not closed in time
+ * Sends bytes unchanged on a new connection, which the store must close.
+ * @returns the responses, in order, without interim ones (RFC 9110 §15.2)
+ * @throws {Error} if the connection is not closed in time
  */
 export const exchangeBytes = ({ port, bytes, deadline = 5000 }: Exchange): Promise<RawAnswer[]> =>
   new Promise((resolve, reject) => {
@@ -36,7 +36,7 @@ export const exchangeBytes = ({ port, bytes, deadline = 5000 }: Exchange): Promi
     });
   });
 
-/** No body of the store's holds what begins an answer, unless a test sends it. */
+/** Bodies must not contain a status line. */
 const splitAnswers = (text: string): RawAnswer[] =>
   text
     .split(/(?=HTTP\/1\.1 \d{3} )/)

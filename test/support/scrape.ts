@@ -1,4 +1,4 @@
-/** A sample of Prometheus' text format: `name{label="value"} 1`. */
+/** A sample in the Prometheus text format: `name{label="value"} 1`. */
 export type Sample = { name: string; labels: Record<string, string>; value: number };
 
 /** Reads the metrics at a URL, as Prometheus does. */
@@ -14,7 +14,7 @@ export const scrape = async (url: string) => {
     response,
     text,
     samples,
-    /** The sum of the samples of this name that have these labels; undefined: there is none. */
+    /** The sum of the samples with this name and these labels; undefined if there are none. */
     value: (name: string, labels?: Record<string, string>): number | undefined =>
       matching(name, labels).reduce<number | undefined>((sum, { value }) => (sum ?? 0) + value, undefined),
   };

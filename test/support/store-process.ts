@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { execPath } from 'node:process';
+import { execPath, kill } from 'node:process';
 import { text } from 'node:stream/consumers';
-import { variableNames } from '../../src/config.ts';
+import { variableNames } from '../../src/config/config.ts';
 import { spawnChild } from './children.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -11,13 +11,13 @@ export const projectFolder = resolve(import.meta.dirname, '..', '..');
 
 type Environment = Record<string, string>;
 
-/** No variable of the store set, neither by the environment nor by the .env of the one who tests. */
+/** Unsets all settings of the store, also those in .env. */
 export const NOTHING_SET: Environment = Object.fromEntries(variableNames.map((name) => [name, '']));
 
-/** The environment of the one who tests, without the store's settings but those given. */
+/** The environment of this process with only these settings of the store. */
 export const cleanEnvironment = (environment: Environment) => ({ ...process.env, ...NOTHING_SET, ...environment });
 
-/** Starts the command line, as `npx plant-store` does. `stdout`: a file descriptor in place of a pipe. */
+/** Starts the command line as `npx plant-store` does. `stdout` may be a file descriptor. */
 export const spawnCommand = (words: string[], environment: Environment = {}, stdout: number | 'pipe' = 'pipe') =>
   spawnChild(execPath, ['bin/plant-store.js', ...words], {
     cwd: projectFolder,
@@ -26,7 +26,7 @@ export const spawnCommand = (words: string[], environment: Environment = {}, std
     detached: true,
   });
 
-/** Runs the command line to its end. @returns what it printed and its exit code, undefined where a signal ended it */
+/** Runs the command line. @returns its output and its exit code, undefined if a signal ended it */
 export const runCommand = async (words: string[], environment?: Environment, stdout?: number) => {
   const command = spawnCommand(words, environment, stdout);
   const [[code], ...output] = await Promise.all([
@@ -37,7 +37,7 @@ export const runCommand = async (words: string[], environment?: Environment, std
   return { code: code ?? undefined, stdout: printed, stderr: said };
 };
 
-/** Starts the store as a person does, or on the database of `DATABASE_URL` as a machine does; waits until it listens. */
+/** Starts the store with `npm start` or, given `DATABASE_URL`, with `serve`. Waits until it listens. */
 export const startStore = async (environment: Environment & { DATA_DIR: string }) => {
   const env = cleanEnvironment({ PORT: '0', ...environment });
   const [program, words] = environment.DATABASE_URL ? [execPath, ['bin/plant-store.js', 'serve']] : ['npm', ['start']];
@@ -65,7 +65,49 @@ export const startStore = async (environment: Environment & { DATA_DIR: string }
     url: found(/Plant Store listens on (\S+)/),
     token: found(/^ {2}(plant_\S+)$/m),
     curl: found(/^ {2}(curl .+)$/m),
-    /** The store's own process id; npm may stand between it and `process`. */
+    /** The id of the store's process; `process` may be npm. */
     pid,
+    /** Sends a signal to the store. @returns how its process ended */
+    stop: (signal: NodeJS.Signals = 'SIGTERM') => {
+      kill(pid, signal);
+      return exited;
+    },
+  };
+};
+
+export type StoreProcess = Awaited<ReturnType<typeof startStore>>;
+
+type ServeOptions = {
+  environment: Environment & { PORT: string };
+  /** Node.js options, then the program. */
+  command?: string[];
+  stdout?: number | 'pipe' | 'ignore';
+};
+
+/** Starts `serve` without reading its output, and waits until it responds. */
+export const serve = async ({ environment, command = ['bin/plant-store.js'], stdout = 'ignore' }: ServeOptions) => {
+  const store = spawnChild(execPath, [...command, 'serve'], {
+    cwd: projectFolder,
+    env: cleanEnvironment(environment),
+    stdio: ['ignore', stdout, 'pipe'],
+  });
+  const errors = { text: '' };
+  store.stderr?.on('data', (chunk) => (errors.text += chunk));
+  const exited = once(store, 'exit');
+  const url = `http://127.0.0.1:${environment.PORT}`;
+  await waitUntil(
+    'the store to respond',
+    async () => (await fetch(`${url}/livez`).catch(() => undefined))?.ok === true,
+  );
+  return {
+    process: store,
+    url,
+    /** Its standard error. */
+    errors,
+    /** Sends SIGTERM. @returns exit code and signal */
+    stop: () => {
+      store.kill('SIGTERM');
+      return exited;
+    },
   };
 };

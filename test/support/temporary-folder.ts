@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { isServerOf, readPidFile } from '../../src/embedded-postgres/postmaster-pid.ts';
 import { findServerAccount } from '../../src/embedded-postgres/server-account.ts';
 
-/** A new folder that the account of the embedded PostgreSQL can reach, also where root runs the tests. */
+/** Makes a folder that the account of the embedded PostgreSQL can read, even if root runs the tests. */
 export const makeTemporaryFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-test-'));
   chmodSync(folder, 0o755);
   return folder;
 };
 
-/** Removes a data folder, and ends the embedded PostgreSQL that a killed process left running on it. */
+/** Removes a data folder, and stops an embedded PostgreSQL that a killed process left running in it. */
 export const removeDataFolder = (folder: string): void => {
   const directory = join(folder, 'postgres');
   const { pid } = readPidFile(directory);

@@ -4,14 +4,14 @@ import { Client } from 'pg';
 /** The migrated database that tests clone. */
 export const TEMPLATE = 'plant_store_template';
 
-/** The URL of a database on the server that the tests run on. */
+/** The URL of a database on the tests' server. */
 export const databaseUrl = (name: string): string => {
   const url = new URL(process.env.TEST_POSTGRES_URL ?? '');
   url.pathname = `/${name}`;
   return url.href;
 };
 
-/** A database of the caller's own: a clone of the migrated one, or an empty one. */
+/** Creates a database: a clone of the migrated one, or an empty one. */
 export const createTestDatabase = async ({ migrated = true } = {}) => {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await execute(databaseUrl('postgres'), `CREATE DATABASE ${name} TEMPLATE ${migrated ? TEMPLATE : 'template0'}`);
@@ -20,7 +20,7 @@ export const createTestDatabase = async ({ migrated = true } = {}) => {
     name,
     url,
     query: (sql: string, values: unknown[] = []) => execute(url, sql, values),
-    /** Runs a statement on the server's own database, for what cannot be done from within this one. */
+    /** Runs a statement on the database `postgres`, for what does not work from within this one. */
     administer: (sql: string) => execute(databaseUrl('postgres'), sql),
     drop: async () => {
       await execute(databaseUrl('postgres'), `DROP DATABASE ${name} WITH (FORCE)`);
@@ -30,7 +30,7 @@ export const createTestDatabase = async ({ migrated = true } = {}) => {
 
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 
-/** Runs a statement on a connection of its own. @returns its rows, int8 as text */
+/** Runs a statement on a new connection. @returns its rows, int8 as text */
 const execute = async (url: string, sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> => {
   const client = new Client({ connectionString: url });
   await client.connect();

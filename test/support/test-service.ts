@@ -1,24 +1,26 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import supertest from 'supertest';
-import { readConfig } from '../../src/config.ts';
-import { createOpenApiDocument } from '../../src/openapi/openapi-document.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { createOpenApiDocument } from '../../src/openapi-document.ts';
+import { limitRequests, type RequestLimits } from '../../src/request-limits.ts';
 import { createService } from '../../src/service.ts';
 import { SCOPES } from '../../src/tokens/token.ts';
 import { createAnswerCheck } from './check-answer.ts';
+import { scrape } from './scrape.ts';
 import { createTestDatabase } from './test-database.ts';
 import { watchAnswers } from './watch-answers.ts';
 
 export type LogLine = Record<string, unknown> & { level: string; msg: string };
 
-type TestServiceOptions = { migrated?: boolean; databaseUrl?: string };
+type TestServiceOptions = { migrated?: boolean; databaseUrl?: string; requestLimits?: Partial<RequestLimits> };
 
 /**
- * The production service with its log at hand, on a database of its own with a token that may do everything, or on
- * another's database at `databaseUrl`.
+ * Starts the production service on a new database, with a token that has all scopes; or, without a token, on the database at
+ * `databaseUrl`.
  */
 export const startTestService = async (environment: Record<string, string> = {}, options: TestServiceOptions = {}) => {
-  const { migrated = true, databaseUrl } = options;
+  const { migrated = true, databaseUrl, requestLimits } = options;
   const database = await createTestDatabase({ migrated });
   const log: LogLine[] = [];
   const stream = new Writable({
@@ -29,7 +31,12 @@ export const startTestService = async (environment: Record<string, string> = {},
   });
   const logger = pino({ level: 'info', base: null, formatters: { level: (level) => ({ level }) } }, stream);
   const config = readConfig({ PORT: '0', ...environment });
-  const service = await createService({ config, databaseUrl: databaseUrl ?? database.url, logger });
+  const service = await createService({
+    config,
+    databaseUrl: databaseUrl ?? database.url,
+    logger,
+    requestLimits: { ...limitRequests(config), ...requestLimits },
+  });
   const port = await service.start();
   watchAnswers(port, createAnswerCheck(createOpenApiDocument(config)));
   const baseUrl = `http://127.0.0.1:${port}`;
@@ -38,6 +45,10 @@ export const startTestService = async (environment: Record<string, string> = {},
       ? await service.tokens.create({ name: 'test', scopes: SCOPES, expiresAt: null })
       : '';
   const agent = supertest(baseUrl);
+  const metricsUrl = () => {
+    const line = log.find(({ msg }) => msg === 'metrics are served');
+    return `http://${line?.host}:${line?.port}/metrics`;
+  };
   return {
     ...service,
     baseUrl,
@@ -45,18 +56,21 @@ export const startTestService = async (environment: Record<string, string> = {},
     token,
     log,
     agent,
-    /** Sends a body, an object or JSON text as it stands, to `POST /plants` with the token. */
+    /** Sends `POST /plants` with the token. A body that is a string is sent unchanged. */
     post: (body: object | string, headers: Record<string, string> = {}) =>
       agent
         .post('/plants')
         .set({ Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers })
         .send(typeof body === 'string' ? body : JSON.stringify(body)),
-    /** A request that carries the token. */
+    /** A request with the token. */
     request: (method: 'get' | 'head' | 'put' | 'patch' | 'delete', path: string) =>
       agent[method](path).set('Authorization', `Bearer ${token}`),
-    /** What PostgreSQL holds under an id. */
+    /** The row with this id. */
     stored: async (id: bigint | string) =>
       (await database.query('SELECT id, name, tag FROM plants WHERE id = $1', [String(id)]))[0],
+    /** Where METRICS_PORT makes the service serve its metrics. */
+    metricsUrl,
+    metrics: () => scrape(metricsUrl()),
     /** Stops the service, as a signal does; `stop` also drops its database. */
     stopServer: service.stop,
     stop: async () => {

@@ -7,19 +7,19 @@ import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-post
 
 const openssl = (...words: string[]) => promisify(execFile)('openssl', words);
 
-/** What keeps certificates from being made here; undefined: nothing. */
+/** Why this machine cannot create certificates; undefined if it can. */
 export const findObstacle = async (): Promise<string | undefined> => {
   try {
     await openssl('version');
     return undefined;
   } catch {
-    return 'there is no openssl';
+    return 'openssl not found';
   }
 };
 
 const NEW_KEY = ['-newkey', 'rsa:2048', '-nodes', '-sha256'];
 
-/** Makes a certificate authority. @returns the path of its certificate, beside which its key is */
+/** Creates a certificate authority. @returns the path of its certificate; the key is next to it */
 export const makeAuthority = async (folder: string, name: string): Promise<string> => {
   const path = join(folder, name);
   await openssl(
@@ -38,7 +38,7 @@ export const makeAuthority = async (folder: string, name: string): Promise<strin
   return path;
 };
 
-/** Makes a key and a certificate for a host, signed by an authority. */
+/** Creates a key and a certificate for a host, signed by an authority. */
 const makeCertificate = async (path: string, authority: string, host: string) => {
   await openssl('req', ...NEW_KEY, '-subj', `/CN=${host}`, '-keyout', `${path}.key`, '-out', `${path}.csr`);
   writeFileSync(`${path}.ext`, `subjectAltName = DNS:${host}`);
@@ -46,7 +46,7 @@ const makeCertificate = async (path: string, authority: string, host: string) =>
   await openssl('x509', '-req', '-days', '2', '-in', `${path}.csr`, ...signed, '-out', path);
 };
 
-/** A PostgreSQL in `folder` that takes connections with TLS alone, and whose certificate is for `host`. */
+/** Starts a PostgreSQL in `folder` that accepts only TLS, with a certificate for `host`. */
 export const startTlsPostgres = async (folder: string, authority: string, host: string) => {
   const { url, release } = await leaseEmbeddedPostgres(folder);
   const directory = join(folder, 'postgres');

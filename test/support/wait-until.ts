@@ -1,14 +1,25 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** How long a test waits for what should happen, in ms: less than a test may take, which then says what it waited for. */
+/** How long to wait by default, in ms: less than a test may take, so that the test says what it waited for. */
 const PATIENCE = 45_000;
 const POLL_INTERVAL = 20;
 
-/** Polls until something is so. @throws {Error} after 45 s, with what it waited for */
-export const waitUntil = async (what: string, isSo: () => boolean | Promise<boolean>): Promise<void> => {
-  const deadline = performance.now() + PATIENCE;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`waited ${PATIENCE} ms in vain for ${what}`);
+type Options = {
+  /** In ms. */
+  patience?: number;
+  /** More to say when time is up, such as a log. */
+  explain?: () => string | Promise<string>;
+};
+
+/** Polls until a condition holds. @throws {Error} naming `what` when it still does not hold after `patience` */
+export const waitUntil = async (
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  { patience = PATIENCE, explain = () => '' }: Options = {},
+): Promise<void> => {
+  const deadline = performance.now() + patience;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`waited ${patience} ms for ${what}\n${await explain()}`.trim());
     await setTimeout(POLL_INTERVAL);
   }
 };

@@ -3,18 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Answer } from './check-answer.ts';
 
-/** Says what is wrong with an answer. */
+/** Lists the problems with a response. */
 type Check = (answer: Answer) => string[];
 
 const checks = new Map<number, Check>();
 let problems: string[] = [];
 
-/** Checks every answer from a port of this process from now on. */
+/** Checks every response from a port of this process from now on. */
 export const watchAnswers = (port: number, check: Check): void => {
   checks.set(port, check);
 };
 
-/** What is wrong with the answers that were sent since the last call. */
+/** The problems with the responses since the last call. */
 export const takeProblems = (): string[] => {
   const taken = problems;
   problems = [];
@@ -27,14 +27,14 @@ const note = ({ localPort = 0 }: Socket, answer: Answer) => {
 
 type Chunk = string | Uint8Array | (() => void) | null | undefined;
 
-/** Keeps what a handler writes, and notes it when the answer is complete. */
+/** Records what a handler writes until the response is complete. */
 const onRequest = (message: unknown) => {
   const { request, response, socket } = message as {
     request: IncomingMessage;
     response: ServerResponse;
     socket: Socket;
   };
-  // As it came: Express changes the URL on its way.
+  // The original URL: Express changes it.
   const { method: verb = '', url: path = '' } = request;
   const chunks: Uint8Array[] = [];
   for (const method of ['write', 'end'] as const) {
@@ -42,15 +42,16 @@ const onRequest = (message: unknown) => {
     response[method] = ((chunk: Chunk, ...words: unknown[]) => {
       if (typeof chunk === 'string' || chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk as string));
       const result = original.call(response, chunk, ...words);
-      const body = Buffer.concat(chunks).toString();
-      if (method === 'end')
+      if (method === 'end') {
+        const body = Buffer.concat(chunks).toString();
         note(socket, { method: verb, path, status: response.statusCode, headers: { ...response.getHeaders() }, body });
+      }
       return result;
     }) as never;
   }
 };
 
-/** Notes what is written to a connection as text, past Node's own responses. */
+/** Records responses that are written directly to the connection. */
 const onConnection = (message: unknown) => {
   const { socket } = message as { socket: Socket };
   const end = socket.end.bind(socket) as (...words: unknown[]) => Socket;
@@ -67,7 +68,7 @@ const parseAnswer = (text: string): Answer => {
   return { status: Number(line.split(' ')[1]), headers, body };
 };
 
-/** Begins to watch. @returns a function that ends it */
+/** Starts watching. @returns a function that stops it */
 export const startWatching = () => {
   subscribe('http.server.request.start', onRequest);
   subscribe('net.server.socket', onConnection);

@@ -12,7 +12,7 @@ import { soak } from './soak.ts';
 import { standby } from './standby.ts';
 import { storeKilled } from './store-killed.ts';
 
-/** The table of faults, in its order. */
+/** All faults, in the order of the table. */
 export const faults: readonly Fault[] = [
   postgresKilled,
   postgresStopped,

@@ -6,10 +6,10 @@ import { mountSmallDisk, smallDiskObstacle } from '../small-disk.ts';
 import { underLoad } from '../under-load.ts';
 
 const MEGABYTES = 64;
-/** How long the disk stays full, in ms: longer than a token is trusted. */
+/** How long the disk stays full, in ms: longer than the store trusts a token without a lookup. */
 const FULL = 6000;
 
-/** The disk of the table, not that of the write-ahead log: without room for that PostgreSQL ends, as by kill -9. */
+/** The disk of the table, not of the write-ahead log: PostgreSQL exits if the latter is full, as with kill -9. */
 export const diskFull: Fault = {
   name: 'disk-full',
   title: "PostgreSQL's disk is full for 6 s",

@@ -3,15 +3,15 @@ import type { Fault } from '../fault.ts';
 import { createTcpProxy } from '../tcp-proxy.ts';
 import { underLoad } from '../under-load.ts';
 
-/** In seconds; in the short form less than the default. */
+/** In seconds; less than the default in a short run. */
 const REQUEST_TIMEOUT = { short: 5, long: 10 };
-/** How long nothing gets through, in ms: long enough that requests which came during the stall reach their deadline. */
+/** How long packets are dropped, in ms: long enough for requests during the stall to reach their deadline. */
 const STALL = { short: 12_000, long: 25_000 };
 
-/** As where a firewall forgets connections: those that were open are lost, and neither side is told. */
+/** As when a firewall forgets connections: open ones are lost, and neither side is notified. */
 export const networkStalled: Fault = {
   name: 'network-stalled',
-  title: 'the network to PostgreSQL swallows packets',
+  title: 'the network to PostgreSQL drops packets',
   run: async (world) => {
     const form = world.short ? 'short' : 'long';
     const timeout = REQUEST_TIMEOUT[form];

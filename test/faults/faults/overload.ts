@@ -4,16 +4,16 @@ import { createSteadyLoad } from '../steady-load.ts';
 import { findingsOf } from '../under-load.ts';
 import { watchPauses } from '../watch-pauses.ts';
 
-/** How much more than it can take, and the least of its peak that it may answer with 200 then. */
+/** The load as a multiple of the peak, and the least share of the peak that must get 200. */
 const FACTOR = 10;
 const LEAST_SHARE = 0.8;
 const CLIENTS = 64;
 const PEAK_DURATION = 5000;
 const DURATION = { short: 10_000, long: 60_000 };
-/** How long a refusal may take, in ms, if the clients' own process does not stand still meanwhile. */
+/** How long a refusal may take, in ms, not counting pauses of the client process. */
 const AT_ONCE = 1000;
 
-/** As many as ever come, from ten times as many clients: the CPU is what is short, of which the clients take a share. */
+/** Requests as fast as possible from ten times as many clients. The CPU is the limit, and the clients use some of it. */
 export const manyClients: Fault = {
   name: 'many-clients',
   title: `${FACTOR * CLIENTS} clients, each as fast as it can`,
@@ -27,8 +27,8 @@ export const manyClients: Fault = {
 };
 
 /**
- * Each plant takes so long in PostgreSQL, in seconds, that a machine can send ten times as many. Not each batch: then what
- * is answered would hang on how full the two of them happen to leave.
+ * In seconds. Each plant takes so long in PostgreSQL that this machine can send ten times as many. The delay is per plant,
+ * since a delay per batch would make the rate depend on the size of the batches.
  */
 const PLANT_TIME = 0.01;
 const QUEUE_LIMIT = 30;
@@ -38,7 +38,7 @@ const SLOW_DOWN = `
 
 export const tenTimesTheRate: Fault = {
   name: 'overload',
-  title: `${FACTOR} times as many requests a second as it can take`,
+  title: `${FACTOR} times as many requests per second as it can store`,
   run: async (world) => {
     await world.postgres.query(SLOW_DOWN);
     try {
@@ -57,7 +57,7 @@ export const tenTimesTheRate: Fault = {
 type Measurement = { rate: number; findings: Findings };
 type Phases = {
   peak: (duration: number) => Promise<Measurement>;
-  /** `peak` in answers of 200 a second. */
+  /** `peak` in 200s per second. */
   overload: (duration: number, peak: number) => Promise<Measurement>;
 };
 
@@ -81,22 +81,22 @@ const measure = async (
   const rate = ledger.counts.ok / seconds;
   const total = Object.values(ledger.counts).reduce((sum, count) => sum + count, 0);
   const notes = [
-    `${connections} connections, ${Math.round(total / seconds)} requests/s, of which ${Math.round(rate)} answered with 200; ` +
-      `longest wait for a 200: ${Math.round(ok)} ms, for a 503: ${Math.round(unavailable)} ms; 503 by code: ${JSON.stringify(ledger.codes)}; longest pause of the clients' own process: ${Math.round(pause)} ms`,
+    `${connections} connections, ${Math.round(total / seconds)} requests/s, ${Math.round(rate)} of them got 200; ` +
+      `longest wait for a 200: ${Math.round(ok)} ms, for a 503: ${Math.round(unavailable)} ms; 503 by code: ${JSON.stringify(ledger.codes)}; longest pause of the client process: ${Math.round(pause)} ms`,
   ];
   const broken = [...table.broken, ...[...ledger.surprises.keys()].map((what) => `requests were ${what}`)];
   if (unavailable > AT_ONCE + pause) broken.push(`a refusal took longer than ${AT_ONCE} ms`);
   return { rate, findings: { ...findingsOf(ledger), ...table, notes, broken } };
 };
 
-/** The peak is measured before and after, as nobody has a machine to himself. */
+/** Measures the peak before and after, since other processes also use the machine. */
 const overload = async (world: World, phases: Phases): Promise<Findings> => {
-  await phases.peak(PEAK_DURATION / 5); // Until the code is hot.
+  await phases.peak(PEAK_DURATION / 5); // Warm-up.
   const before = await phases.peak(PEAK_DURATION);
   const { rate, findings } = await phases.overload(world.short ? DURATION.short : DURATION.long, before.rate);
   const after = await phases.peak(PEAK_DURATION);
   const share = (2 * rate) / (before.rate + after.rate);
-  const isLess = share < LEAST_SHARE ? [`what is answered with 200 fell to ${share.toFixed(2)} of the peak`] : [];
+  const isLess = share < LEAST_SHARE ? [`the rate of 200s fell to ${share.toFixed(2)} of the peak`] : [];
   return {
     ...findings,
     notes: [before, { findings }, after]

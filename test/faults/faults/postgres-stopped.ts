@@ -2,12 +2,12 @@ import { setTimeout } from 'node:timers/promises';
 import type { Fault } from '../fault.ts';
 import { underLoad } from '../under-load.ts';
 
-/** How long PostgreSQL stays away, in ms: longer than a token is trusted. */
+/** How long PostgreSQL is down, in ms: longer than the store trusts a token without a lookup. */
 const OUTAGE = 6000;
 
 export const postgresStopped: Fault = {
   name: 'postgres-stopped',
-  title: 'PostgreSQL: stopped for maintenance, away for 6 s',
+  title: 'PostgreSQL: stopped for maintenance, down for 6 s',
   run: async (world) => {
     const { postgres } = world;
     const store = await world.startStore();

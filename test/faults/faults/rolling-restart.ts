@@ -4,17 +4,17 @@ import { createRoundRobinProxy } from '../round-robin-proxy.ts';
 import { underLoad } from '../under-load.ts';
 
 const REPLICAS = 3;
-/** Seconds that a stopping store still takes requests: some times as long as the proxy takes to notice. */
+/** How long a stopping store accepts requests, in seconds: much longer than the proxy needs to notice. */
 const SHUTDOWN_DELAY = 2;
-/** How long to wait from one replica to the next, in ms: the proxy must have noticed that it is back. */
+/** How long to wait between replicas, in ms: the proxy must notice that the last one is back. */
 const INTERVAL = 1000;
-/** Its default, in ms. */
+/** The default, in ms. */
 const REQUEST_TIMEOUT = 10_000;
 const ROUNDS = { short: 1, long: 5 };
 
 export const rollingRestart: Fault = {
   name: 'rolling-restart',
-  title: `SIGTERM, rolling over ${REPLICAS} replicas behind a proxy`,
+  title: `rolling restart of ${REPLICAS} replicas behind a proxy`,
   run: async (world) => {
     const start = () => world.startStore({ SHUTDOWN_DELAY: String(SHUTDOWN_DELAY), DATABASE_CONNECTIONS: '5' });
     const stores = await Promise.all(Array.from({ length: REPLICAS }, start));

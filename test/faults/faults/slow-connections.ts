@@ -6,16 +6,16 @@ import { openSlowConnections } from '../slow-connections.ts';
 import { underLoad } from '../under-load.ts';
 
 const CONNECTIONS = 10_000;
-/** In seconds; in the short form less than the default. */
+/** In seconds; less than the default in a short run. */
 const REQUEST_TIMEOUT = { short: 5, long: 10 };
-/** How much later than REQUEST_TIMEOUT a slow client may be cut, in ms: Node.js looks once a second. */
+/** How much later than REQUEST_TIMEOUT a slow connection may be closed, in ms: Node.js checks once a second. */
 const TOLERANCE = 2500;
 
-/** Each connection takes a file descriptor here and one in the store, and both need some for themselves. */
+/** Each connection needs a file descriptor in this process and in the store, and both need some more. */
 const findObstacle = () => {
   const limit = execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }).trim();
   return limit !== 'unlimited' && Number(limit) < CONNECTIONS + 1000
-    ? `a process may open ${limit} files here (ulimit -Hn), and it needs ${CONNECTIONS + 1000}`
+    ? `a process may open ${limit} files (ulimit -Hn), but this needs ${CONNECTIONS + 1000}`
     : undefined;
 };
 
@@ -26,7 +26,7 @@ export const slowConnections: Fault = {
   run: async (world) => {
     const timeout = world.short ? REQUEST_TIMEOUT.short : REQUEST_TIMEOUT.long;
     const store = await world.startStore({ REQUEST_TIMEOUT: String(timeout) });
-    const memory = () => (canLookInside ? `${memoryOf(store.pid()).toFixed(0)} MiB` : 'not known');
+    const memory = () => (canLookInside ? `${memoryOf(store.pid()).toFixed(0)} MiB` : 'unknown');
     const notes = [`the store's memory before: ${memory()}`];
     const broken: string[] = [];
     const findings = await underLoad({
@@ -41,7 +41,7 @@ export const slowConnections: Fault = {
           const last = `the last one closed after ${Math.round(lastClosedAfter)} ms`;
           notes.push(`${kind}: ${count}, ${open} still open, ${last}, answered: ${answers.join(' and ')}`);
           if (kind === 'idle' && open < count) broken.push(`${count - open} idle connections were closed too early`);
-          if (kind !== 'idle' && open > 0) broken.push(`${open} connections of kind "${kind}" were not cut`);
+          if (kind !== 'idle' && open > 0) broken.push(`${open} connections of kind "${kind}" were not closed`);
         }
         slow.close();
       },

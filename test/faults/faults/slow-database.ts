@@ -7,18 +7,18 @@ import { underLoad } from '../under-load.ts';
 /** In ms. */
 const STATEMENT_TIME = 500;
 const DURATION = { short: 10_000, long: 60_000 };
-/** Fewer than clients, or nothing would be refused. */
+/** Fewer than the clients, so that requests are refused. */
 const QUEUE_LIMIT = 16;
-/** REQUEST_TIMEOUT's default, in ms. */
+/** The default of REQUEST_TIMEOUT, in ms. */
 const DEADLINE = 10_000;
-/** "At once": a refusal waits for nothing, but a request's token may have to be looked up first; in ms. */
+/** How long a refusal may take, in ms: as long as the token lookup before it. */
 const AT_ONCE = STATEMENT_TIME + 250;
-/** More than this in MiB is growth, and not the collector's mood. */
+/** In MiB. Less may be garbage that is not collected yet. */
 const GROWTH = 64;
 
 export const slowDatabase: Fault = {
   name: 'slow-database',
-  title: `the database is slow: ${STATEMENT_TIME} ms a statement`,
+  title: `the database is slow: ${STATEMENT_TIME} ms per statement`,
   run: async (world) => {
     const proxy = await createTcpProxy(world.postgres.port);
     const databaseUrl = proxy.through(world.postgres.url);

@@ -6,17 +6,17 @@ import { createSteadyLoad } from '../steady-load.ts';
 import type { Store } from '../store.ts';
 import { findingsOf } from '../under-load.ts';
 
-/** A day's load: 10 plants a second over a day, sent in ten minutes. The short form sends a twentieth of it at the same rate. */
+/** The load of a day with 10 plants per second, sent in ten minutes. A short run sends a twentieth at the same rate. */
 const RATE = (10 * 86_400) / 600;
 const DURATION = { short: 30_000, long: 600_000 };
-/** At full speed, until Node.js has taken the memory that it works with; in ms. */
+/** At full speed, until the memory of Node.js stops growing; in ms. */
 const WARM_UP = 10_000;
 const CONNECTIONS = 64;
 const SAMPLE_INTERVAL = 500;
-/** More than this between the second and the last fifth of the time is growth. */
+/** Limits between the second and the last fifth of the time. */
 const MEMORY_GROWTH = 24;
 const HANDLES_GROWTH = 2;
-/** DATABASE_CONNECTIONS' default. */
+/** The default. */
 const DATABASE_CONNECTIONS = 10;
 
 type Sample = { memory: number; handles: number; sessions: number };
@@ -24,7 +24,7 @@ type Sample = { memory: number; handles: number; sessions: number };
 export const soak: Fault = {
   name: 'soak',
   title: `${RATE.toLocaleString('en')} requests/s, a day's load in ten minutes`,
-  obstacle: () => (canLookInside ? undefined : 'only Linux tells what a process holds'),
+  obstacle: () => (canLookInside ? undefined : 'memory and handles can be read only on Linux'),
   run: async (world) => {
     const store = await world.startStore();
     const load = await createSteadyLoad({ url: store.url, token: world.token, connections: CONNECTIONS });
@@ -67,7 +67,7 @@ const sample = async ({ postgres }: World, store: Store, signal: AbortSignal): P
 
 const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
 
-/** Compares the last fifth of the time with the second one; the first is the store's start. */
+/** Compares the last fifth of the time with the second; the first includes the start. */
 const growthOf = (samples: Sample[]) => {
   const fifth = Math.floor(samples.length / 5);
   const early = samples.slice(fifth, 2 * fifth);

@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { takeBaseBackup } from '../../support/base-backup.ts';
 import { createPostgresServer } from '../../support/postgres-server.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import type { Fault, World } from '../fault.ts';
 import { createTcpProxy } from '../tcp-proxy.ts';
 import { underLoad } from '../under-load.ts';
 
-/** How long the address leads to the standby, in ms: longer than a token is trusted. */
+/** How long the address leads to the standby, in ms: longer than the store trusts a token without a lookup. */
 const ON_STANDBY = 6000;
 
-/** As after a failover whose address comes too early: connections are cut, new ones lead to a server that only reads. */
+/** As in a failover in which the address changes too early: connections are closed, and new ones lead to a read-only server. */
 export const standby: Fault = {
   name: 'standby',
   title: 'the address leads to a read-only standby for 6 s',
@@ -26,7 +27,7 @@ export const standby: Fault = {
         fault: async () => {
           proxy.redirect(replica.port);
           await setTimeout(ON_STANDBY);
-          // Connections to the standby stay open: it is the store that must let go of them.
+          // Connections to the standby stay open: the store must close them.
           proxy.redirectNew(world.postgres.port);
         },
       });
@@ -37,7 +38,7 @@ export const standby: Fault = {
   },
 };
 
-/** A hot standby of the world's server, which follows it by streaming replication and has its tokens. */
+/** Starts a hot standby with streaming replication, and waits until it has the tokens. */
 const startStandby = async ({ postgres, folder }: World) => {
   const replica = await createPostgresServer({
     folder,
@@ -49,6 +50,6 @@ const startStandby = async ({ postgres, folder }: World) => {
     },
   });
   await replica.start();
-  while ((await replica.query('SELECT FROM tokens')).length === 0) await setTimeout(50);
+  await waitUntil('the tokens', async () => (await replica.query('SELECT FROM tokens')).length > 0);
   return replica;
 };

@@ -3,7 +3,7 @@ import type { Fault } from '../fault.ts';
 import { underLoad } from '../under-load.ts';
 
 const TIMES = 3;
-/** How long the store serves between one kill and the next, in ms. */
+/** How long the store runs between kills, in ms. */
 const INTERVAL = 1500;
 
 export const storeKilled: Fault = {

@@ -3,7 +3,7 @@ import { assemble, bodies, chunkedBodies, POST, RIGHT, requests, withLength } fr
 import { newPlant } from './json-bodies.ts';
 import { method, path } from './request-parts.ts';
 
-/** Bytes that are hardly a request: where they end, the store and a proxy before it might see in different ways. */
+/** Malformed requests: the store and a proxy might disagree on where they end. */
 
 const framing = fc.constantFrom(
   ...['Content-Length: 5', 'Content-Length: 0', 'Content-Length: 9999', 'Content-Length: -1', 'Content-Length: +5'],
@@ -33,7 +33,7 @@ const chunkSize = fc.constantFrom(
   '5\n',
 );
 
-/** Bodies whose end is told in several ways, or in none that is allowed. */
+/** Bodies with several lengths, or with an invalid one. */
 export const brokenFraming = fc
   .tuple(fc.array(framing, { minLength: 1, maxLength: 3 }), fc.array(chunkSize, { maxLength: 3 }), newPlant)
   .map(([headers, sizes, plant]) =>
@@ -77,7 +77,7 @@ const edit = fc.record({
   ),
 });
 
-/** A request that was right before some of its bytes were cut out and replaced. */
+/** A valid request with some bytes replaced. */
 export const mutated = fc
   .tuple(fc.oneof(bodies, chunkedBodies, requests), fc.array(edit, { minLength: 1, maxLength: 3 }))
   .map(([request, edits]) =>

@@ -3,8 +3,8 @@ import { brokenFraming, mutated, noise, requestLine } from './broken-requests.ts
 import { bodies, chunkedBodies, encodedBodies, requests } from './framed-requests.ts';
 
 /**
- * What is sent on one connection. Of `framed` requests each begins where the one before it ends, whatever the store
- * makes of them, so that each has an answer of its own; of other bytes nobody can say how many requests they are.
+ * What one connection sends. If it is `framed`, it is certain where each request ends, so that each gets one response; otherwise
+ * the number of requests is unknown.
  */
 export type Conversation = { kind: string; framed: boolean; requests: Buffer[] };
 
@@ -16,7 +16,7 @@ const pipelined = (kind: string, request: fc.Arbitrary<Buffer>) =>
 const alone = (kind: string, request: fc.Arbitrary<Buffer>) =>
   request.map((bytes) => ({ kind, framed: false, requests: [bytes] }));
 
-/** A connection's worth of requests. */
+/** The requests of one connection. */
 export const conversation: fc.Arbitrary<Conversation> = fc.oneof(
   { weight: 4, arbitrary: pipelined('JSON bodies', bodies) },
   { weight: 4, arbitrary: pipelined('methods, paths and headers', requests) },

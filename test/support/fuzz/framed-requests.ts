@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { jsonBody } from './json-bodies.ts';
 import { extraHeader, mediaType, method, path, TOKEN, token } from './request-parts.ts';
 
-/** Requests of which it is certain where they end, whatever else may be wrong with them. */
+/** Requests with a certain end, even if something else is wrong with them. */
 
 type Parts = { line: string; headers: string[]; body: Buffer };
 
@@ -36,7 +36,7 @@ const compress = fc.constantFrom<[string, (bytes: Buffer) => Buffer]>(
   ['__proto__', (bytes) => bytes],
 );
 
-/** A body as chunks (RFC 9112 §7.1), with the extensions and trailers that are allowed. */
+/** A chunked body (RFC 9112 §7.1), with extensions and trailers. */
 const chunked = (body: Buffer, cuts: number[], [extension, trailer]: [string, string]) => {
   const places = [0, ...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length];
   const chunks = places

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 
-/** What may stand in a body, from a plant that is right to bytes that are no text. All of it is generated from a seed. */
+/** Bodies, from valid plants to bytes that are not text, generated from a seed. */
 
 const [LEAST_INT64, GREATEST_INT64] = [-(2n ** 63n), 2n ** 63n - 1n];
 
-/** Any id, and often one of a few, so that requests meet on the same plants. */
+/** Any id, often one of a few, so that requests share plants. */
 const int64 = fc.oneof(
   { weight: 3, arbitrary: fc.bigInt({ min: LEAST_INT64, max: GREATEST_INT64 }) },
   { weight: 1, arbitrary: fc.bigInt({ min: -9n, max: 9n }) },
 );
 export const idText: fc.Arbitrary<string> = int64.map(String);
 
-/** Numbers at the edges of int64, of a double and of JSON's grammar, and some beyond them. */
+/** Numbers at and beyond the limits of int64, double and the JSON grammar. */
 const oddNumber = fc.oneof(
   fc.constantFrom('-0', '1.0', '1e3', '1E+2', '1.5', '1e400', '-1e-400', '1e999999999', '9223372036854775807.0'),
   fc.constantFrom('9223372036854775808', '-9223372036854775809', '01', '+1', '.5', '1.', 'NaN', '-Infinity', '0x10'),
@@ -44,7 +44,7 @@ const memberName = fc.oneof(
 
 const space = fc.constantFrom('', ' ', '\n\t', '\r\n', '\u00a0', '\f');
 
-/** A NewPlant. Its id stands in its name, so that an answer, which has no id, tells which plant it is about. */
+/** A NewPlant. Its name contains its id, since responses do not. */
 export const newPlant = fc
   .tuple(idText, fc.string({ unit: 'binary', maxLength: 12 }), fc.option(text, { nil: undefined }))
   .map(([id, name, tag]) => {
@@ -52,7 +52,7 @@ export const newPlant = fc
     return `{"id":${id},"name":${storable}${tag === undefined ? '' : `,"tag":${tag}`}}`;
   });
 
-/** A NewPlant with other members before and behind its own, which may be named like those. */
+/** A NewPlant with other members before and after, which may have the same names. */
 const crowdedPlant = fc
   .tuple(newPlant, fc.array(fc.tuple(memberName, value), { maxLength: 4 }), fc.boolean())
   .map(([plant, members, before]) => {
@@ -71,7 +71,7 @@ const spoiltText = fc
     return insertion === '' ? plant.slice(0, index) : plant.slice(0, index) + insertion + plant.slice(index);
   });
 
-/** A plant with bytes in it that are not UTF-8, or in another encoding. */
+/** A plant with invalid UTF-8, or in another encoding. */
 const spoiltBytes = fc.oneof(
   fc
     .tuple(newPlant, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 4 }))
@@ -85,7 +85,7 @@ const insertBytes = (bytes: Buffer, place: number, insertion: Uint8Array) => {
   return Buffer.concat([bytes.subarray(0, index), insertion, bytes.subarray(index)]);
 };
 
-/** The bytes of a body: of a plant that is right in about half of all cases. */
+/** The bytes of a body; about half are valid plants. */
 export const jsonBody: fc.Arbitrary<Buffer> = fc.oneof(
   { weight: 4, arbitrary: newPlant.map((plant) => Buffer.from(plant)) },
   { weight: 3, arbitrary: crowdedPlant.map((plant) => Buffer.from(plant)) },

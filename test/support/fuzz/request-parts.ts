@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { idText } from './json-bodies.ts';
 
-/** What stands above a body: right in most cases, odd in the others. */
+/** Request lines and header fields: mostly valid. */
 
-/** Stands in a request where the token belongs: the token is not known when requests are generated, nor printed. */
+/** A placeholder for the token, which is unknown when requests are generated and must not be printed. */
 export const TOKEN = 'THE-TOKEN-OF-THIS-STORE';
 
 export const token = fc.oneof(

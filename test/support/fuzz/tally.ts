@@ -1,7 +1,7 @@
 import type { RawAnswer } from '../raw-http.ts';
 import type { Conversation } from './conversations.ts';
 
-/** Counts what was sent and what came back, by the kind of input. */
+/** Counts requests and responses by kind of input. */
 export const createTally = () => {
   const kinds = new Map<string, { inputs: number; answers: Map<string, number> }>();
   let connections = 0;
@@ -18,7 +18,7 @@ export const createTally = () => {
       }
     },
     total,
-    /** A line for the whole and one for each kind. */
+    /** A line for the total and one for each kind. */
     lines: () => [
       `${total()} inputs on ${connections} connections`,
       ...[...kinds].map(([kind, { inputs, answers }]) => {
@@ -29,7 +29,7 @@ export const createTally = () => {
   };
 };
 
-/** The status, with the Error's code where the answer is one. */
+/** The status, with the code of an Error. */
 const nameOf = ({ status, body }: RawAnswer) => {
   const code = /^\{"error":(\d+),/.exec(body)?.[1];
   return code === undefined ? String(status) : `${status} (${code})`;

@@ -1,21 +1,21 @@
 import { connect, type Socket } from 'node:net';
 
-/** What an attack is aimed at. `token` may read and write; `largeId` is the id of a plant of nearly 1 MiB, with more of them behind it. */
+/** The target of an attack. `token` may read and write; `largeId` is the id of a plant of nearly 1 MiB, followed by more of them. */
 export type Target = { port: number; token: string; largeId: number };
 
-/** Goes on until `signal` aborts. */
+/** Runs until `signal` aborts. */
 export type Attack = (target: Target, signal: AbortSignal) => Promise<void>;
 
 type Connection = { port: number; signal: AbortSignal; reads?: boolean };
 
-/** A connection that sends what it is told and, unless it `reads`, never takes anything. Undefined when it is refused. */
+/** Opens a connection that never reads, unless `reads` is set. @returns undefined if it is refused */
 export const open = ({ port, signal, reads = false }: Connection): Promise<Socket | undefined> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     const abort = () => socket.destroy();
     signal.addEventListener('abort', abort, { once: true });
     socket.on('connect', () => resolve(socket));
-    // A connection that is refused or cut off is what the attack has to expect.
+    // Attacks must expect that connections are refused or closed.
     socket.on('error', () => resolve(undefined));
     socket.on('close', () => {
       signal.removeEventListener('abort', abort);
@@ -25,7 +25,7 @@ export const open = ({ port, signal, reads = false }: Connection): Promise<Socke
     else socket.pause();
   });
 
-/** Resolves when the store has closed the connection, or after `milliseconds`, when this side closes it. */
+/** Waits until the store closes the connection; closes it after `milliseconds`. */
 export const closed = (socket: Socket, milliseconds: number): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(() => socket.destroy(), milliseconds);
@@ -39,7 +39,7 @@ export const closed = (socket: Socket, milliseconds: number): Promise<void> =>
     }
   });
 
-/** Runs so many loops of `once` side by side until the signal aborts. */
+/** Runs `count` concurrent loops of `once` until the signal aborts. */
 export const repeatedly = async (count: number, signal: AbortSignal, once: () => Promise<void>): Promise<void> => {
   const loop = async () => {
     while (!signal.aborted) {
@@ -52,7 +52,7 @@ export const repeatedly = async (count: number, signal: AbortSignal, once: () =>
 
 type RequestOptions = { method?: string; headers?: string[]; body?: string | Uint8Array };
 
-/** The bytes of a request that carries the token. */
+/** The bytes of a request with the token. */
 export const requestBytes = (token: string, path: string, options: RequestOptions = {}): Buffer => {
   const { method = 'GET', headers = [], body = '' } = options;
   const bytes = Buffer.from(body as string);

@@ -1,13 +1,13 @@
 import { gzipSync } from 'node:zlib';
 import { type Attack, closed, open, repeatedly, requestBytes } from './attack.ts';
 
-/** How long a connection that the store holds open is kept, in ms, before another one takes its place. */
+/** How long to keep a connection that the store does not close, in ms. */
 const PATIENCE = 30_000;
 const MIB = 1_048_576;
 
 const pipelined = (request: Buffer, count: number) => Buffer.concat(Array(count).fill(request));
 
-/** Sends bytes on so many connections at once, and reads no answer. */
+/** Sends bytes on many connections at once and reads no responses. */
 const sendAndNeverRead =
   (connections: number, bytes: (token: string, largeId: number) => Buffer): Attack =>
   ({ port, token, largeId }, signal) =>
@@ -26,7 +26,7 @@ const deepBody = gzipSync('['.repeat(520_000));
 const compressedText = gzipSync(`${largeText}"}`);
 const tinyPieces = '1\r\nx\r\n'.repeat(200_000);
 
-/** All that is known to have brought a store down, or to have kept others out, by name. */
+/** Attacks that once crashed the store or blocked other clients, by name. */
 export const attacks: Record<string, Attack> = {
   'pipelined reads of a large plant, never read': sendAndNeverRead(14, (token, largeId) =>
     pipelined(requestBytes(token, `/plants/${largeId}`), 300),
@@ -40,7 +40,7 @@ export const attacks: Record<string, Attack> = {
   'thousands of requests in one packet': sendAndNeverRead(30, () =>
     pipelined(Buffer.from('GET / HTTP/1.1\r\n\r\n'), 3600),
   ),
-  'compressed bodies of many values on connections that stay': ({ port, token }, signal) =>
+  'compressed bodies with many values on connections that stay open': ({ port, token }, signal) =>
     repeatedly(300, signal, async () => {
       const socket = await open({ port, signal, reads: true });
       socket?.write(post(token, wideBody, 'Content-Encoding: gzip'));
@@ -59,7 +59,7 @@ export const attacks: Record<string, Attack> = {
   'uploads in pieces of one byte': sendAndNeverRead(30, (token) =>
     post(token, tinyPieces, 'Transfer-Encoding: chunked'),
   ),
-  'searches that no index serves': ({ port, token }, signal) =>
+  'searches without an index': ({ port, token }, signal) =>
     repeatedly(6, signal, async () => {
       const socket = await open({ port, signal, reads: true });
       socket?.write(requestBytes(token, '/plants?q=zq', { headers: ['Connection: close'] }));

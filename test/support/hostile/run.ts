@@ -3,8 +3,8 @@ import type { Target } from './attack.ts';
 import { attacks } from './attacks.ts';
 
 /**
- * A process of its own, as the attacks keep its event loop busy: runs those named by its arguments, or all, against the
- * target on the first argument, until it is killed.
+ * Runs attacks against a target until it is killed: a separate process, since attacks keep the event loop busy.
+ * Arguments: the target as JSON, then names of attacks; all attacks if there are none.
  */
 const [, , target = '', ...names] = process.argv;
 const { signal } = new AbortController();

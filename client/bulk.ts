@@ -1,0 +1,109 @@
+import { parseExactJson, stringifyExactJson } from './exact-json.ts';
+import type { components, operations } from './openapi-types.ts';
+import { type Problem, problemOf } from './problem.ts';
+
+type NewPlant = components['schemas']['NewPlant'];
+type StoredPlant = components['schemas']['StoredPlant'];
+export type ImportSummary = components['schemas']['ImportSummary'];
+export type ImportOptions = NonNullable<operations['importPlants']['parameters']['query']>;
+export type ExportOptions = Omit<NonNullable<operations['exportPlants']['parameters']['query']>, 'format'>;
+
+/** `data`: the result of the import. If `response.ok` is false, too many rows failed and the import stopped. */
+export type ImportResult = { response: Response } & (
+  | { data: ImportSummary; error?: never }
+  | { data?: never; error: Problem }
+);
+
+type BulkOptions = { baseUrl: string; headers: Record<string, string>; fetch: (request: Request) => Promise<Response> };
+
+/** The approximate size of the pieces to send, in characters. */
+const PIECE = 65_536;
+
+/** Imports and exports any number of plants, as NDJSON, in bounded memory. */
+export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
+  const urlOf = (path: string, query: object) =>
+    `${baseUrl.replace(/\/$/, '')}${path}?${new URLSearchParams(
+      Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+    )}`;
+  return {
+    /** Sends plants while iterating over them. @throws errors of the iterable; an error if there is no response */
+    importPlants: async (
+      plants: Iterable<NewPlant> | AsyncIterable<NewPlant>,
+      options: ImportOptions = {},
+    ): Promise<ImportResult> => {
+      const init = {
+        method: 'POST',
+        headers: { ...headers, 'Content-Type': 'application/x-ndjson' },
+        body: toStream(linesOf(plants)),
+        duplex: 'half',
+      };
+      const response = await fetch(new Request(urlOf('/plants/import', options), init as RequestInit));
+      const body = parseExactJson(await response.text()) as ImportSummary | Problem | components['schemas']['Error'];
+      if ('created' in body) return { data: body, response };
+      return { error: 'code' in body ? body : problemOf(body, response), response };
+    },
+
+    /**
+     * Reads all plants, or those that match, as of a single point in time.
+     * @throws {Error} the response is an error, with its problem details as the `cause`; or the export is incomplete
+     */
+    exportPlants: async function* (options: ExportOptions = {}): AsyncGenerator<StoredPlant, void, undefined> {
+      const response = await fetch(new Request(urlOf('/plants/export', options), { headers }));
+      if (!response.ok) {
+        const body = (await response.json()) as Problem | components['schemas']['Error'];
+        const problem = 'code' in body ? body : problemOf(body, response);
+        throw new Error(problem.detail, { cause: problem });
+      }
+      for await (const line of readLines(response)) yield parseExactJson(line) as StoredPlant;
+    },
+  };
+};
+
+async function* linesOf(plants: Iterable<NewPlant> | AsyncIterable<NewPlant>): AsyncGenerator<string, void, undefined> {
+  let piece = '';
+  for await (const plant of plants) {
+    piece += `${stringifyExactJson(plant)}\n`;
+    if (piece.length < PIECE) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece;
+}
+
+/** Used because some browsers lack `ReadableStream.from`. */
+const toStream = (pieces: AsyncGenerator<string, void, undefined>): ReadableStream<Uint8Array> => {
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { value, done } = await pieces.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    cancel: async () => {
+      await pieces.return();
+    },
+  });
+};
+
+/** @throws {Error} the last line is incomplete, or the connection was lost */
+async function* readLines({ body }: Response): AsyncGenerator<string, void, undefined> {
+  if (body === null) return;
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for (;;) {
+      const { value, done } = await reader.read().catch((cause) => {
+        throw new Error('The export is incomplete.', { cause });
+      });
+      if (done) break;
+      const lines = (rest + decoder.decode(value, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
+    if (rest !== '') throw new Error('The export is incomplete.');
+  } finally {
+    // If the caller stops early, cancels the rest of the response.
+    await reader.cancel().catch(() => {});
+  }
+}

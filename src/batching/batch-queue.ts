@@ -1,0 +1,193 @@
+import { classifyDatabaseError } from '../database/database-error.ts';
+import { setDeadline } from '../database/within-time.ts';
+import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
+
+/** Too many requests are waiting for the database, or this one waited too long. It was not sent to the database. */
+export class OverloadedError extends Error {
+  override name = 'OverloadedError';
+}
+
+export type BatchLimits = {
+  /** The maximum number of batches in progress. Each uses one connection. */
+  batches: number;
+  /** The maximum size of a batch, in items and in bytes. */
+  batchItems: number;
+  batchBytes: number;
+  /**
+   * How long after a batch was sent, in ms, the next one waits to have as many items as are in progress. 0: no wait.
+   */
+  gatherTime: number;
+  /** The maximum size of the queue, in items and in bytes. Further items are rejected immediately. */
+  queueItems: number;
+  queueBytes: number;
+  /** How long an item may wait for its outcome, in ms. */
+  deadline: number;
+};
+
+type BatchQueueOptions<Item, Result> = {
+  /** Returns the outcome of each item, in the same order. If it rejects, all items have that error. */
+  run: (items: Item[]) => Promise<(Result | Error)[]>;
+  /** The approximate number of bytes that an item holds while it waits. */
+  bytesOf: (item: Item) => number;
+  /** The approximate size of the result. Counts towards `batchBytes` only: a waiting item does not hold it. */
+  resultBytesOf?: (item: Item) => number;
+  /** Creates the error for an item that was sent but has no outcome at its deadline. */
+  lateError: () => Error;
+  /** Optional observer. */
+  observe?: ((queue: ObservedQueue) => QueueObserver | undefined) | undefined;
+  limits: BatchLimits;
+};
+
+/** An item in the queue or in a batch. */
+type Entry<Item, Result> = {
+  item: Item;
+  bytes: number;
+  resultBytes: number;
+  isAbandoned: () => boolean;
+  /** The observer's note. */
+  note: unknown;
+  state: 'queued' | 'sent' | 'settled';
+  settle: (outcome: Result | Error) => void;
+};
+
+/** The approximate memory of an entry without its text, in bytes. */
+const ENTRY_OVERHEAD = 500;
+
+/**
+ * Batches the database operations of concurrent requests: one statement, one round trip, one flush to disk. Items that
+ * arrive while batches are in progress form the next batch. An item that finds no batch in progress is sent
+ * immediately.
+ */
+export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, Result>) => {
+  const { run, bytesOf, resultBytesOf = () => 0, lateError, observe, limits } = options;
+  let queue: Entry<Item, Result>[] = [];
+  let queueBytes = 0;
+  let batchesInProgress = 0;
+  let itemsInProgress = 0;
+  let lastSentAt = 0;
+  let gatherTimer: NodeJS.Timeout | undefined;
+  let isScheduled = false;
+  const observer = observe?.({
+    length: () => queue.length,
+    limit: limits.queueItems,
+    bytes: () => queueBytes,
+    byteLimit: limits.queueBytes,
+  });
+
+  /**
+   * Sends an item with the next batch. The item is dropped if `isAbandoned` before it is sent.
+   * @param timeout how long the item may wait for its outcome, in ms
+   * @throws {OverloadedError} or the error that `run` returns for the item
+   */
+  const add = (item: Item, isAbandoned = () => false, timeout = limits.deadline): Promise<Result> =>
+    new Promise((resolve, reject) => {
+      if (timeout <= 0) {
+        reject(new OverloadedError('The request waited too long for the database.'));
+        return;
+      }
+      const bytes = ENTRY_OVERHEAD + bytesOf(item);
+      const isTooLarge = queue.length > 0 && queueBytes + bytes > limits.queueBytes;
+      if (isTooLarge || queue.length >= limits.queueItems) {
+        reject(new OverloadedError('Too many requests are waiting for the database.'));
+        return;
+      }
+      const settle = (outcome: Result | Error) => {
+        if (entry.state === 'settled') return;
+        if (entry.state === 'queued') observer?.drop?.(entry.note);
+        entry.state = 'settled';
+        clearTimeout(timer);
+        if (outcome instanceof Error) reject(outcome);
+        else resolve(outcome);
+      };
+      const entry: Entry<Item, Result> = {
+        item,
+        bytes,
+        resultBytes: resultBytesOf(item),
+        isAbandoned,
+        note: observer?.enter?.(),
+        state: 'queued',
+        settle,
+      };
+      const onDeadline = () =>
+        settle(
+          entry.state === 'sent' ? lateError() : new OverloadedError('The request waited too long for the database.'),
+        );
+      const timer = setDeadline(onDeadline, timeout);
+      queue.push(entry);
+      queueBytes += bytes;
+      scheduleBatch();
+    });
+
+  /** Sends a batch at the end of this turn of the event loop, so that items that arrive together are sent together. */
+  const scheduleBatch = () => {
+    if (isScheduled || queue.length === 0 || batchesInProgress === limits.batches || waitForMore()) return;
+    isScheduled = true;
+    setImmediate(sendBatch);
+  };
+
+  /**
+   * Waits for more items while a large batch is in progress, because a statement for a few costs as much as one for
+   * many. Waits at most for the gather time, because the batch in progress may be stuck.
+   * @returns whether the queued items have to wait
+   */
+  const waitForMore = () => {
+    if (queue.length >= itemsInProgress || queueBytes >= limits.batchBytes) return false;
+    const timeLeft = lastSentAt + limits.gatherTime - performance.now();
+    if (timeLeft <= 0) return false;
+    gatherTimer ??= setTimeout(() => {
+      gatherTimer = undefined;
+      scheduleBatch();
+    }, timeLeft);
+    return true;
+  };
+
+  const sendBatch = async () => {
+    isScheduled = false;
+    clearTimeout(gatherTimer);
+    gatherTimer = undefined;
+    const batch = takeBatch();
+    if (batch.length > 0) {
+      batchesInProgress++;
+      itemsInProgress += batch.length;
+      lastSentAt = performance.now();
+      scheduleBatch();
+      const runBatch = () => run(batch.map(({ item }) => item)).catch((error: Error) => batch.map(() => error));
+      const notes = batch.map(({ note }) => note);
+      const outcomes = await (observer ? observer.around(notes, runBatch) : runBatch());
+      batchesInProgress--;
+      itemsInProgress -= batch.length;
+      for (const [index, entry] of batch.entries()) entry.settle(outcomes[index] as Result | Error);
+      const [first] = outcomes;
+      // The waiting items would fail in the same way, batch after batch, each after another timeout.
+      if (isUnreachable(first)) for (const entry of queue) entry.settle(first);
+    }
+    scheduleBatch();
+  };
+
+  const takeBatch = () => {
+    const batch: Entry<Item, Result>[] = [];
+    let batchBytes = 0;
+    let taken = 0;
+    for (const entry of queue) {
+      const bytes = entry.bytes + entry.resultBytes;
+      if (batch.length === limits.batchItems || (batch.length > 0 && batchBytes + bytes > limits.batchBytes)) break;
+      taken++;
+      queueBytes -= entry.bytes;
+      if (entry.state === 'settled') continue;
+      if (entry.isAbandoned()) {
+        entry.settle(new OverloadedError('The client disconnected.'));
+        continue;
+      }
+      entry.state = 'sent';
+      batchBytes += bytes;
+      batch.push(entry);
+    }
+    queue = queue.slice(taken);
+    return batch;
+  };
+
+  return { add };
+};
+
+const isUnreachable = (outcome: unknown): outcome is Error =>
+  outcome instanceof Error && classifyDatabaseError(outcome) === 'unreachable';

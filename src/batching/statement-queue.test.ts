@@ -1,0 +1,38 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { createStatementQueue } from './statement-queue.ts';
+
+test('runs statements in order, with limited concurrency, each in the context of its request', async () => {
+  const request = new AsyncLocalStorage<number>();
+  const sent: unknown[] = [];
+  const pending: (() => void)[] = [];
+  const limits = {
+    ...{ batches: 2, batchItems: 500, batchBytes: 1_000_000, gatherTime: 0 },
+    ...{ queueItems: 100, queueBytes: 1_000_000, deadline: 10_000 },
+  };
+  const send = createStatementQueue({ limits, lateError: () => new RangeError() });
+  const results = [1, 2, 3, 4].map((id) =>
+    request.run(id, () =>
+      send({
+        send: () => {
+          sent.push(request.getStore());
+          return new Promise<number>((resolve) => pending.push(() => resolve(id)));
+        },
+        bytes: 0,
+        timeout: 10_000,
+      }),
+    ),
+  );
+  for (const expected of [
+    [1, 2],
+    [1, 2, 3],
+    [1, 2, 3, 4],
+  ]) {
+    for (let turn = 0; turn < 5; turn++) await setImmediate();
+    expect(sent).toEqual(expected);
+    pending.shift()?.();
+  }
+  pending.shift()?.();
+  expect(await Promise.all(results)).toEqual([1, 2, 3, 4]);
+});

@@ -1,0 +1,23 @@
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
+import { BodyAbortedError, BodyStalledError } from '../http/stream-body.ts';
+import { AtomicImportTooLargeError, ImportInterruptedError } from './import-errors.ts';
+
+/** @param toApiError maps the cause of an interrupted import. @returns undefined for an error that is not about imports */
+export const toBulkApiError = (error: unknown, toApiError: (cause: unknown) => ApiError): ApiError | undefined => {
+  if (error instanceof AtomicImportTooLargeError) return new ApiError(commonErrors.bodyTooLarge, error.message);
+  if (error instanceof BodyStalledError) return new ApiError(commonErrors.requestTooSlow, error.message);
+  if (error instanceof BodyAbortedError) return new ApiError(commonErrors.bodyNotJson, error.message);
+  if (!(error instanceof ImportInterruptedError)) return undefined;
+  const { cause, advice } = error;
+  const mapped = toApiError(cause);
+  const isOfInput = cause instanceof ApiError || mapped.status < 500;
+  const reason = isOfInput ? mapped.message : (REASONS.get(mapped.code) ?? mapped.message);
+  return mapped.withMessage(`${reason} ${advice}`, mapped.isFault ? cause : undefined);
+};
+
+/** The usual messages of these codes are about a single plant. */
+const REASONS = new Map([
+  [commonErrors.databaseUnreachable.code, 'The database connection was lost or timed out.'],
+  [commonErrors.overloaded.code, 'The service is overloaded.'],
+]);

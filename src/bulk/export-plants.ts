@@ -1,0 +1,74 @@
+import { OverloadedError } from '../batching/batch-queue.ts';
+import type { Database } from '../database/database.ts';
+import { isStatementTimeout } from '../database/database-error.ts';
+import { inSnapshot } from '../database/snapshot.ts';
+import { SearchTimeoutError } from '../plants/plant-errors.ts';
+import { createPlantPages, type PlantFilter, type PlantPage } from '../plants/plant-pages.ts';
+
+/** Plants per page; a page also ends at 1 MiB. With smaller pages, the overhead per statement exceeds the cost of the rows. */
+const PAGE_SIZE = 5000;
+
+type PlantExportsOptions = {
+  /** Its pool needs a connection per export, which holds it until its end. */
+  database: Database;
+  /** The maximum number of concurrent exports. */
+  limit: number;
+  /** How long an export may wait for a connection, in ms. */
+  startTimeout: number;
+};
+
+/** `rows`: plants read by all exports since the process started. */
+export type ExportCounts = { inProgress: number; rows: number };
+
+export const createPlantExports = ({ database, limit, startTimeout }: PlantExportsOptions) => {
+  const counts: ExportCounts = { inProgress: 0, rows: 0 };
+  return {
+    counts: counts as Readonly<ExportCounts>,
+    /**
+     * Reads all plants that match, ordered by id, as of a single point in time. Reads one page ahead of `use`. Has no timeout
+     * as a whole.
+     * @param use called after the first page is read, so an earlier error can still set the response status
+     * @throws {OverloadedError} {SearchTimeoutError} errors of PostgreSQL and of `use`
+     */
+    read: async (filter: PlantFilter, use: (pages: AsyncIterable<PlantPage>) => Promise<void>): Promise<void> => {
+      if (counts.inProgress >= limit) throw new OverloadedError('Too many exports are in progress.');
+      counts.inProgress += 1;
+      try {
+        await inSnapshot({ database, startTimeout }, async (transaction) => {
+          const { search } = createPlantPages({ database: transaction });
+          const readAfter = async (after?: bigint): Promise<PlantPage> => {
+            const page = await search({ ...filter, after, limit: PAGE_SIZE }).catch(rethrow);
+            counts.rows += page.ids.length;
+            return page;
+          };
+          await use(followPages(await readAfter(), readAfter));
+        });
+      } finally {
+        counts.inProgress -= 1;
+      }
+    },
+  };
+};
+
+export type PlantExports = ReturnType<typeof createPlantExports>;
+
+/** A statement timeout means that the search is slow, not that the database is unavailable. */
+const rethrow = (error: unknown): never => {
+  throw isStatementTimeout(error) ? new SearchTimeoutError('The search took too long.', { cause: error }) : error;
+};
+
+/** Yields pages, and reads the next one while the consumer uses the current one. */
+async function* followPages(
+  first: PlantPage,
+  readAfter: (id: bigint) => Promise<PlantPage>,
+): AsyncGenerator<PlantPage, void, undefined> {
+  for (let page: PlantPage | undefined = first; page !== undefined; ) {
+    const lastId = page.ids.at(-1);
+    const next: Promise<PlantPage> | undefined =
+      page.hasNext && lastId !== undefined ? readAfter(BigInt(lastId)) : undefined;
+    // Prevents an unhandled rejection if the consumer stops before it is awaited below.
+    next?.catch(() => {});
+    yield page;
+    page = await next;
+  }
+}

@@ -1,0 +1,46 @@
+import type { Request, Response } from 'express';
+import type { BodySlots } from '../http/body-slots.ts';
+import { streamDecompressor } from '../http/decompress.ts';
+import { readMediaType } from '../http/media-type.ts';
+import { createBodyReader, decodeText, sendContinue } from '../http/read-json-body.ts';
+import { streamBody } from '../http/stream-body.ts';
+import type { ImportRow } from './import-row.ts';
+import { readJsonArray } from './read-json-array.ts';
+import { readCsv, readNdjson } from './read-rows.ts';
+
+/** The media types of an import. */
+export const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;
+
+type ImportBodyOptions = {
+  /** The maximum size of a line, or of a whole JSON array, after decompression, in bytes. */
+  bodyLimit: number;
+  bodySlots: BodySlots;
+  /** How long the client may pause between bytes, in ms. */
+  pauseTimeout: number;
+};
+
+/** @throws {ApiError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader */
+export type ImportBodyReader = (request: Request, response: Response, signal: AbortSignal) => AsyncIterable<ImportRow>;
+
+/** Reads the rows of a request. Buffers a JSON array; streams the other formats. */
+export const createImportBodyReader = ({ bodyLimit, bodySlots, pauseTimeout }: ImportBodyOptions): ImportBodyReader => {
+  const readArray = createBodyReader({
+    limit: bodyLimit,
+    slots: bodySlots,
+    mediaType: 'application/json',
+    parse: (bytes) => decodeText(bytes),
+  });
+
+  async function* readArrayRows(request: Request, response: Response) {
+    yield* readJsonArray(await readArray(request, response));
+  }
+
+  return (request, response, signal) => {
+    const type = readMediaType(IMPORT_TYPES, request.headers['content-type']);
+    const decompress = streamDecompressor(request);
+    if (type === 'application/json') return readArrayRows(request, response);
+    sendContinue(request, response);
+    const bytes = decompress(streamBody(request, response, { pauseTimeout, signal }));
+    return (type === 'text/csv' ? readCsv : readNdjson)(bytes, { maxLineBytes: bodyLimit });
+  };
+};

@@ -1,0 +1,106 @@
+import type { ImportTally, PlantRow, RowOutcome } from './import-tally.ts';
+
+/** The limits of a chunk: rows, and characters of their names and tags. Small enough that other writes run between chunks. */
+const MAX_CHUNK_ROWS = 2000;
+const MAX_CHUNK_LENGTH = 1_048_576;
+
+/** Stores the rows of a chunk. @returns their outcomes, in the same order */
+export type StoreRows = (rows: PlantRow[]) => Promise<RowOutcome[]>;
+
+/** Collects rows into chunks. */
+export const createChunk = () => {
+  let rows: PlantRow[] = [];
+  let length = 0;
+  return {
+    /** @returns the previous chunk if the row does not fit into it */
+    add: (row: PlantRow): PlantRow[] | undefined => {
+      const { name, tag } = row.plant;
+      const rowLength = name.length + (tag?.length ?? 0);
+      const isFull = rows.length === MAX_CHUNK_ROWS || (rows.length > 0 && length + rowLength > MAX_CHUNK_LENGTH);
+      const full = isFull ? rows : undefined;
+      if (isFull) {
+        rows = [];
+        length = 0;
+      }
+      rows.push(row);
+      length += rowLength;
+      return full;
+    },
+    /** @returns the remaining rows */
+    take: (): PlantRow[] => {
+      const taken = rows;
+      rows = [];
+      length = 0;
+      return taken;
+    },
+  };
+};
+
+type Sent = { ids: Set<bigint>; lastLine: number; isStored: boolean; settled: Promise<void> };
+
+type LanesOptions = {
+  store: StoreRows;
+  /** The maximum number of chunks in flight. */
+  lanes: number;
+  tally: ImportTally;
+  onStored: () => void;
+};
+
+/**
+ * Stores chunks concurrently. A chunk waits for earlier chunks that share an id with it, so that the first row with an id
+ * wins.
+ */
+export const createLanes = ({ store, lanes, tally, onStored }: LanesOptions) => {
+  /** Chunks in order, from the first that is not stored yet. */
+  const sent: Sent[] = [];
+  const underWay = new Set<Sent>();
+  let storedUpTo = 0;
+  let failure: { cause: unknown } | undefined;
+
+  const run = async (rows: PlantRow[], chunk: Sent) => {
+    try {
+      const outcomes = await store(rows);
+      for (const [index, row] of rows.entries()) tally.add(row, outcomes[index]);
+      chunk.isStored = true;
+      for (let first = sent[0]; first?.isStored; first = sent[0]) {
+        storedUpTo = first.lastLine;
+        sent.shift();
+      }
+      onStored();
+    } catch (cause) {
+      failure ??= { cause };
+    } finally {
+      underWay.delete(chunk);
+    }
+  };
+
+  const drain = async () => {
+    while (underWay.size > 0) await Promise.all([...underWay].map(({ settled }) => settled));
+  };
+
+  return {
+    /** Waits for a free lane and sends a chunk. @throws the error of an earlier chunk */
+    send: async (rows: PlantRow[]): Promise<void> => {
+      const lastLine = rows.at(-1)?.line;
+      if (lastLine === undefined) return;
+      const ids = new Set(rows.map(({ plant }) => plant.id));
+      while (underWay.size >= lanes || underWay.values().some((chunk) => !chunk.ids.isDisjointFrom(ids))) {
+        await Promise.race(underWay.values().map(({ settled }) => settled));
+      }
+      if (failure !== undefined) throw failure.cause;
+      const chunk: Sent = { ids, lastLine, isStored: false, settled: Promise.resolve() };
+      sent.push(chunk);
+      underWay.add(chunk);
+      chunk.settled = run(rows, chunk);
+    },
+    /** Waits until no chunk is in flight. @throws the error of the first chunk that failed */
+    finish: async (): Promise<void> => {
+      await drain();
+      if (failure !== undefined) throw failure.cause;
+    },
+    /** Waits until no chunk is in flight. Never rejects. */
+    drain,
+    /** Every row up to this line is stored or failed. */
+    storedUpTo: (): number => storedUpTo,
+  };
+};

@@ -1,0 +1,188 @@
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { PlantIdTakenError } from '../plants/plant-errors.ts';
+import { ImportInterruptedError } from './import-errors.ts';
+import { importPlants } from './import-plants.ts';
+import type { ImportRepository } from './import-repository.ts';
+import type { ImportRow } from './import-row.ts';
+import type { ImportOptions } from './import-summary.ts';
+import type { PlantRow } from './import-tally.ts';
+
+const OPTIONS: ImportOptions = { onConflict: 'error', dryRun: false, atomic: false, maxErrors: 1000 };
+
+/** A table with two lanes, whose speeds vary. */
+const createTable = (
+  delay: () => number = () => 0,
+  fail: (rows: PlantRow[]) => Error | undefined = () => undefined,
+) => {
+  const table = new Map<bigint, string>();
+  const sent: number[] = [];
+  let underWay = 0;
+  let mostUnderWay = 0;
+  const repository: ImportRepository = {
+    open: async () => ({
+      lanes: 2,
+      commit: async () => {},
+      close: async () => {},
+      store: async (rows) => {
+        sent.push(rows.length);
+        underWay += 1;
+        mostUnderWay = Math.max(mostUnderWay, underWay);
+        await setTimeout(delay());
+        underWay -= 1;
+        const error = fail(rows);
+        return rows.map(({ plant: { id, name } }) => {
+          if (error) return error;
+          if (table.has(id)) return new PlantIdTakenError(id);
+          table.set(id, name);
+          return undefined;
+        });
+      },
+    }),
+  };
+  return { table, sent, repository, mostUnderWay: () => mostUnderWay };
+};
+
+async function* rowsOf(ids: readonly (number | bigint)[], length = 1): AsyncGenerator<ImportRow> {
+  for (const [index, id] of ids.entries()) {
+    yield { line: index + 1, plant: { id: BigInt(id), name: `${index + 1}`.padEnd(length) } };
+  }
+}
+
+const range = (count: number) => Array.from({ length: count }, (_, index) => index);
+const never = new AbortController().signal;
+
+describe('importPlants', () => {
+  test('the first row with an id wins, whichever chunk is faster', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: 3000 }), { minLength: 4500, maxLength: 6500 }),
+        fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 5 }),
+        async (ids, delays) => {
+          let call = 0;
+          const { table, repository } = createTable(() => delays[call++ % delays.length] ?? 0);
+          const summary = await importPlants(
+            rowsOf(ids),
+            { ...OPTIONS, maxErrors: 10_000 },
+            { repository, signal: never },
+          );
+          const firsts = new Map<bigint, string>();
+          for (const [index, id] of ids.entries()) if (!firsts.has(BigInt(id))) firsts.set(BigInt(id), `${index + 1}`);
+          expect(table).toEqual(firsts);
+          expect(summary).toMatchObject({ created: firsts.size, failed: ids.length - firsts.size, isAccepted: true });
+          const lines = summary.errors.map(({ line }) => line);
+          expect(lines).toEqual(lines.toSorted((a, b) => a - b));
+        },
+      ),
+      { numRuns: 10 },
+    );
+  });
+
+  test('sends chunks of 2,000 rows or a million characters, two at a time', async () => {
+    const { sent, repository, mostUnderWay } = createTable(() => 5);
+    await importPlants(rowsOf(range(9000)), OPTIONS, { repository, signal: never });
+    expect([sent, mostUnderWay()]).toEqual([[2000, 2000, 2000, 2000, 1000], 2]);
+    sent.length = 0;
+    await importPlants(rowsOf(range(5), 500_000), { ...OPTIONS, onConflict: 'skip' }, { repository, signal: never });
+    expect(sent).toEqual([2, 2, 1]);
+  });
+
+  test('reads at most one chunk ahead of those in flight', async () => {
+    const { repository } = createTable(() => 20);
+    let read = 0;
+    let stored = 0;
+    let mostAhead = 0;
+    async function* counted() {
+      for await (const row of rowsOf(range(20_000))) {
+        read += 1;
+        mostAhead = Math.max(mostAhead, read - stored);
+        yield row;
+      }
+    }
+    const onProgress = ({ created }: { created: number }) => {
+      stored = created;
+    };
+    await importPlants(counted(), OPTIONS, { repository, signal: never, onProgress });
+    expect(mostAhead).toBeLessThanOrEqual(6001);
+  });
+
+  test.each([0, 1, 5])('stops if more than %d rows fail, and stores the rows before', async (maxErrors) => {
+    async function* rows(): AsyncGenerator<ImportRow> {
+      for (const id of range(100)) {
+        yield { line: 2 * id + 1, plant: { id: BigInt(id), name: '' } };
+        yield { line: 2 * id + 2, id: BigInt(id), error: 1003, message: 'wrong' };
+      }
+    }
+    const { table, repository } = createTable();
+    const summary = await importPlants(rows(), { ...OPTIONS, maxErrors }, { repository, signal: never });
+    expect(summary).toMatchObject({ created: maxErrors + 1, failed: maxErrors + 1, isAccepted: false });
+    expect(summary.errors.map(({ line }) => line)).toEqual(range(maxErrors).map((index) => 2 * index + 2));
+    expect(table.size).toBe(maxErrors + 1);
+  });
+
+  test('reports up to which line every row is stored if the database connection is lost', async () => {
+    const lost = Object.assign(new Error('lost'), { code: '57P01' });
+    const { table, repository } = createTable(
+      () => 1,
+      (rows) => (rows[0]?.line === 6001 ? lost : undefined),
+    );
+    const error = await importPlants(rowsOf(range(20_000)), OPTIONS, { repository, signal: never }).catch((e) => e);
+    expect(error).toBeInstanceOf(ImportInterruptedError);
+    expect(error).toMatchObject({ cause: lost, storedUpTo: 6000 });
+    expect(error.message).toBe('Every row up to line 6000 is stored. Repeat the import with onConflict=skip.');
+    for (const id of range(6000)) expect(table.has(BigInt(id))).toBe(true);
+  });
+
+  test('finishes chunks in flight if the input fails, and reports what is stored', async () => {
+    const broken = new Error('stalled');
+    async function* rows() {
+      yield* rowsOf(range(4100));
+      throw broken;
+    }
+    const { table, repository } = createTable(() => 10);
+    const error = await importPlants(
+      rows(),
+      { ...OPTIONS, onConflict: 'replace' },
+      { repository, signal: never },
+    ).catch((e) => e);
+    expect(error).toMatchObject({ cause: broken, storedUpTo: 4000, counts: { created: 4000 } });
+    expect(error.message).toMatch(/onConflict=replace\.$/);
+    expect(table.size).toBe(4000);
+  });
+
+  test('stops before the next row when aborted', async () => {
+    const abort = new AbortController();
+    async function* rows() {
+      for await (const row of rowsOf(range(10_000))) {
+        if (row.line === 4001) abort.abort();
+        yield row;
+      }
+    }
+    const { table, repository } = createTable();
+    const error = await importPlants(rows(), OPTIONS, { repository, signal: abort.signal }).catch((e) => e);
+    expect(error).toMatchObject({ cause: { name: 'AbortError' }, storedUpTo: table.size });
+  });
+});
+
+describe('importPlants, atomic', () => {
+  const atomic = { ...OPTIONS, atomic: true };
+
+  test('accepts at most 10,000 rows', async () => {
+    const { repository } = createTable();
+    expect(await importPlants(rowsOf(range(10_000)), atomic, { repository, signal: never })).toMatchObject({
+      created: 10_000,
+      isAccepted: true,
+    });
+    await expect(importPlants(rowsOf(range(10_001)), atomic, { repository, signal: never })).rejects.toThrow(
+      'An import with atomic=true should have at most 10000 rows. Nothing is stored.',
+    );
+  });
+
+  test('accepts at most 16 million characters', async () => {
+    const { repository } = createTable();
+    await expect(importPlants(rowsOf(range(17), 1_000_000), atomic, { repository, signal: never })).rejects.toThrow(
+      'at most 16777216 characters',
+    );
+  });
+});

@@ -1,0 +1,91 @@
+import type { DatabaseSession, OpenSession } from '../database/session.ts';
+import type { NewPlant } from '../plants/plant.ts';
+import type { PlantRepository } from '../plants/plant-repository.ts';
+import { storeBatch } from '../plants/store-batch.ts';
+import type { StoreRows } from './import-lanes.ts';
+import { CREATE_IMPORTED, check, insert, type Run, replace } from './import-statements.ts';
+import type { ImportOptions } from './import-summary.ts';
+import type { PlantRow, RowOutcome } from './import-tally.ts';
+
+/** Stores the rows of one import. */
+export type ImportWriter = {
+  store: StoreRows;
+  /** The maximum number of concurrent calls of `store`. */
+  lanes: number;
+  /** Commits an atomic import. Without it, nothing is stored. */
+  commit: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+export type ImportRepository = {
+  /** @throws errors of PostgreSQL */
+  open: (options: Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>) => Promise<ImportWriter>;
+};
+
+/**
+ * Decides when to store the rows of a chunk, with one call of `store` or several.
+ * `isTransaction`: earlier rows hold locks until the commit, so the schedule must not pause.
+ */
+export type Schedule = (
+  rows: PlantRow[],
+  store: StoreRows,
+  options: { isTransaction: boolean },
+) => Promise<RowOutcome[]>;
+
+type ImportRepositoryOptions = {
+  plants: Pick<PlantRepository, 'create'>;
+  openSession: OpenSession;
+  schedule?: Schedule;
+};
+
+export const createImportRepository = ({
+  plants,
+  openSession,
+  schedule = (rows, store) => store(rows),
+}: ImportRepositoryOptions): ImportRepository => ({
+  open: async ({ onConflict, dryRun, atomic }) => {
+    // The table itself tells which ids occurred earlier in the import.
+    if (!dryRun && !atomic && onConflict !== 'replace') {
+      const create: StoreRows = (rows) => plants.create(plantsOf(rows));
+      const store: StoreRows = (rows) => schedule(rows, create, { isTransaction: false });
+      return { store, lanes: 2, commit: async () => {}, close: async () => {} };
+    }
+    const session = await openSession();
+    try {
+      const isTransaction = atomic && !dryRun;
+      if (isTransaction) await session.query('BEGIN');
+      if (dryRun || onConflict === 'replace') await session.query(CREATE_IMPORTED);
+      const run = statementFor({ onConflict, dryRun });
+      const send = (rows: NewPlant[]) => (isTransaction ? withinSavepoint(session, run, rows) : run(session, rows));
+      const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), send);
+      const store: StoreRows = (rows) => schedule(rows, storeRows, { isTransaction });
+      const commit = async () => {
+        if (isTransaction) await session.query('COMMIT');
+      };
+      return { store, lanes: 1, commit, close: session.close };
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+  },
+});
+
+const plantsOf = (rows: PlantRow[]): NewPlant[] => rows.map(({ plant }) => plant);
+
+const statementFor = ({ onConflict, dryRun }: Pick<ImportOptions, 'onConflict' | 'dryRun'>): Run => {
+  const replaces = onConflict === 'replace';
+  if (dryRun) return check(replaces);
+  return replaces ? replace : insert;
+};
+
+/** Keeps a failed statement from aborting the whole transaction. */
+const withinSavepoint = async (session: DatabaseSession, run: Run, rows: NewPlant[]): ReturnType<Run> => {
+  await session.query('SAVEPOINT chunk');
+  try {
+    return await run(session, rows);
+  } catch (error) {
+    // Fails, too, if the connection is lost; the original error says more.
+    await session.query('ROLLBACK TO SAVEPOINT chunk').catch(() => {});
+    throw error;
+  }
+};

@@ -1,0 +1,51 @@
+import { type RequestHandler, type Response, Router } from 'express';
+import { closeAfter, isLeftUnread } from '../http/close-in-stages.ts';
+import { handleOtherMethods } from '../http/handle-other-methods.ts';
+import { parseParameters } from '../http/parse-request.ts';
+import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
+import type { ImportBodyReader } from './import-body.ts';
+import { importQuerySchema } from './import-parameters.ts';
+import type { ImportSummary } from './import-summary.ts';
+import { countsOf, type PlantImporter } from './plant-importer.ts';
+
+type ImportRoutesOptions = {
+  importer: PlantImporter;
+  requireWriteScope: RequestHandler;
+  readRows: ImportBodyReader;
+  outputBudget: OutputBudget;
+};
+
+/** `POST /plants/import`. Mount it before `/plants/:id`, which also matches the path. */
+export const createImportRoutes = ({ importer, requireWriteScope, readRows, outputBudget }: ImportRoutesOptions) => {
+  const router = Router({ strict: true, caseSensitive: true });
+  router
+    .route('/plants/import')
+    .post(requireWriteScope, async (request, response) => {
+      const options = parseParameters(importQuerySchema, request.query);
+      const startedAt = performance.now();
+      const summary = await importer.run(
+        options,
+        (signal) => readRows(request, response, signal),
+        (end) => {
+          const duration = Math.round(performance.now() - startedAt);
+          request.log.info({ token: response.locals.tokenName, ...options, ...end, duration }, 'import ended');
+        },
+      );
+      // The import stopped early because too many rows failed.
+      if (isLeftUnread(request)) closeAfter(response);
+      sendSummary(response, summary, outputBudget);
+    })
+    .all(handleOtherMethods({ Allow: 'POST, OPTIONS' }));
+  return router;
+};
+
+const sendSummary = (response: Response, summary: ImportSummary, budget: OutputBudget) => {
+  const body = { ...countsOf(summary), errors: summary.errors };
+  response.status(summary.isAccepted ? 200 : 400);
+  sendJsonText(response, JSON.stringify(body, withExactIds), budget);
+};
+
+const withExactIds = (_name: string, value: unknown) => (typeof value === 'bigint' ? rawJson(String(value)) : value);
+
+/** https://tc39.es/proposal-json-parse-with-source/; TypeScript has no types for it yet. */
+const { rawJSON: rawJson } = JSON as JSON & { rawJSON: (text: string) => unknown };

@@ -1,0 +1,92 @@
+import { CsvError, parse } from 'csv-parse';
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
+import { decodeText } from '../http/read-json-body.ts';
+import { takeTurns, withoutByteOrderMark } from './split-lines.ts';
+
+/** The maximum number of fields in a record, because even an empty field takes memory. */
+const MAX_FIELDS = 1000;
+
+export type CsvField = {
+  /** `subject`: the name of the row in messages. @throws {ApiError} 1000 for invalid UTF-8 */
+  read: (subject: string) => string;
+  /** Whether the field is empty and not quoted. */
+  isAbsent: boolean;
+};
+
+/** `line`: the line on which the record begins, from 1. */
+export type CsvRecord = { line: number; fields: CsvField[] };
+
+/**
+ * Reads records of CSV (RFC 4180), separated by LF or CRLF. Ignores empty lines and a leading byte order mark.
+ * @throws {ApiError} 1000 for an invalid quote, 1002 for a record that is too long. Both end the file, because the start of
+ * the next record is unknown.
+ */
+export async function* readCsvRecords(
+  chunks: AsyncIterable<Buffer>,
+  { maxRecordBytes }: { maxRecordBytes: number },
+): AsyncGenerator<CsvRecord> {
+  const records: CsvRecord[] = [];
+  // Counted here, because the parser counts a CRLF within quotes as two lines.
+  let line = 1;
+  let emptyLines = 0;
+  const parser = parse({
+    // Keeps the bytes as they are; with UTF-8, the parser would silently replace invalid bytes.
+    encoding: 'latin1',
+    record_delimiter: ['\n', '\r\n'],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: maxRecordBytes,
+    cast: (text, { quoting, index }) => {
+      if (index >= MAX_FIELDS) throw tooManyFields(line);
+      return toField(text, quoting);
+    },
+    // Called during `write`, which collects a batch of records. Nothing goes through the parser's output stream.
+    on_record: (record: unknown, { empty_lines: emptyLinesNow }) => {
+      const fields = record as LatinField[];
+      line += emptyLinesNow - emptyLines;
+      emptyLines = emptyLinesNow;
+      records.push({ line, fields });
+      line += fields.reduce((lines, { lineFeeds }) => lines + lineFeeds, 1);
+      return undefined;
+    },
+  });
+  // The callbacks of `write` and `end` receive the errors.
+  parser.on('error', () => {});
+  const parseWith = (start: (done: (error?: Error | null) => void) => void) =>
+    new Promise<CsvRecord[]>((resolve, reject) => {
+      start((error) => {
+        if (error) reject(toApiError(error, line + parser.info.empty_lines - emptyLines, maxRecordBytes));
+        else resolve(records.splice(0));
+      });
+    });
+  for await (const piece of takeTurns(withoutByteOrderMark(chunks))) {
+    yield* await parseWith((done) => parser.write(piece, done));
+  }
+  yield* await parseWith((done) => parser.end(done));
+}
+
+type LatinField = CsvField & { lineFeeds: number };
+
+/** Keeps a byte order mark at the beginning of a field, which is part of the value. */
+const utf8WithMarks = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+const toField = (latin: string, isQuoted: boolean): LatinField => ({
+  read: (subject) =>
+    /[\x80-\xff]/.test(latin) ? decodeText(Buffer.from(latin, 'latin1'), subject, utf8WithMarks) : latin,
+  isAbsent: latin === '' && !isQuoted,
+  lineFeeds: latin.includes('\n') ? latin.split('\n').length - 1 : 0,
+});
+
+const tooManyFields = (line: number) =>
+  new ApiError(commonErrors.bodyTooLarge, `The row at line ${line} has more than ${MAX_FIELDS} fields.`);
+
+const toApiError = (error: unknown, line: number, maxRecordBytes: number): unknown => {
+  if (!(error instanceof CsvError)) return error;
+  if (error.code === 'CSV_MAX_RECORD_SIZE') {
+    const message = `The row at line ${line} should be at most ${maxRecordBytes} bytes. Check for an unclosed quote.`;
+    return new ApiError(commonErrors.bodyTooLarge, message, { cause: error });
+  }
+  const message = `The body is not valid CSV: the row at line ${line} has an invalid or unclosed quote.`;
+  return new ApiError(commonErrors.bodyNotJson, message, { cause: error });
+};

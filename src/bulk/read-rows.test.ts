@@ -1,0 +1,276 @@
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip, gzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { NewPlant } from '../plants/plant.ts';
+import type { ImportRow } from './import-row.ts';
+import { readCsv, readNdjson } from './read-rows.ts';
+
+const LIMIT = 1_048_576;
+
+async function* chunksOf(bytes: Buffer, sizes: number[]): AsyncGenerator<Buffer> {
+  let start = 0;
+  for (let index = 0; start < bytes.length; index++) {
+    const end = start + (sizes[index % sizes.length] ?? bytes.length);
+    yield bytes.subarray(start, end);
+    start = end;
+  }
+}
+
+const read = (
+  reader: typeof readNdjson,
+  input: string | Buffer,
+  sizes: number[] = [LIMIT],
+  maxLineBytes = LIMIT,
+): Promise<ImportRow[]> => Array.fromAsync(reader(chunksOf(Buffer.from(input), sizes), { maxLineBytes }));
+
+const ndjson = (...parameters: [string | Buffer, number[]?, number?]) => read(readNdjson, ...parameters);
+const csv = (...parameters: [string | Buffer, number[]?, number?]) => read(readCsv, ...parameters);
+
+const text = fc.string({ unit: 'binary', maxLength: 40 }).map((string) => string.replaceAll('\0', ''));
+const anyPlant: fc.Arbitrary<NewPlant> = fc.record(
+  {
+    id: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+    name: text,
+    tag: text,
+  },
+  { requiredKeys: ['id', 'name'] },
+);
+const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 5 });
+
+const toJson = ({ id, name, tag }: NewPlant) =>
+  `{"id":${id},"name":${JSON.stringify(name)}${tag === undefined ? '' : `,"tag":${JSON.stringify(tag)}`}}`;
+const quote = (field: string) => `"${field.replaceAll('"', '""')}"`;
+const toCsv = ({ id, name, tag }: NewPlant) => `${id},${quote(name)},${tag === undefined ? '' : quote(tag)}`;
+const plantsOf = (rows: ImportRow[]) => rows.map((row) => ('plant' in row ? row.plant : row));
+/** An undefined tag means no tag. */
+const plain = (plants: unknown[]) => plants.map((plant) => ({ tag: undefined, ...(plant as object) }));
+
+describe('any plants', () => {
+  test('are read from NDJSON and CSV, wherever the bytes are split', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyPlant, { maxLength: 20 }),
+        sizes,
+        fc.constantFrom('\n', '\r\n'),
+        fc.constantFrom('', '\ufeff'),
+        fc.boolean(),
+        async (plants, cuts, lineEnd, mark, isEnded) => {
+          const file = (lines: string[]) => mark + lines.join(lineEnd) + (isEnded ? lineEnd : '');
+          const fromJson = await ndjson(file(plants.map(toJson)), cuts);
+          expect(plain(plantsOf(fromJson))).toEqual(plain(plants));
+          expect(fromJson.map(({ line }) => line)).toEqual(plants.map((_, index) => index + 1));
+          const fromCsv = await csv(file(['id,name,tag', ...plants.map(toCsv)]), cuts);
+          expect(plain(plantsOf(fromCsv))).toEqual(plain(plants));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test('are read through gzip', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyPlant, { maxLength: 20 }), sizes, async (plants, cuts) => {
+        const bytes = gzipSync(plants.map(toJson).join('\n'));
+        const unzipped = pipeline(Readable.from(chunksOf(bytes, cuts)), createGunzip(), () => {});
+        const rows = await Array.fromAsync(readNdjson(unzipped, { maxLineBytes: LIMIT }));
+        expect(plain(plantsOf(rows))).toEqual(plain(plants));
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('NDJSON', () => {
+  test('a character of four bytes may be split anywhere', async () => {
+    const bytes = Buffer.from('{"id":1,"name":"🌲"}\n');
+    for (let cut = 1; cut < bytes.length; cut++) {
+      expect(plantsOf(await ndjson(bytes, [cut, bytes.length]))).toEqual([{ id: 1n, name: '🌲' }]);
+    }
+  });
+
+  test('a row that is not UTF-8 fails and does not affect the next row', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from('{"id":1,"name":"'),
+      Buffer.from([0xf0, 0x9f, 0x8c]),
+      Buffer.from('\n{"id":2,"name":"Fir"}'),
+    ]);
+    expect(await ndjson(bytes, [17])).toEqual([
+      { line: 1, error: 1000, message: 'The line is not UTF-8.' },
+      { line: 2, plant: { id: 2n, name: 'Fir' } },
+    ]);
+  });
+
+  test.each([LIMIT, 100, 1])('a line may have at most %d bytes', async (limit) => {
+    const row = (length: number) => `{"id":1,"name":"${'x'.repeat(length)}"}`;
+    const room = limit - row(0).length;
+    for (const lineEnd of ['\n', '\r\n', '']) {
+      const longest = room < 0 ? '1' : row(room);
+      const [fits] = await ndjson(longest + lineEnd, [65_536], limit);
+      expect(fits).toMatchObject(room < 0 ? { error: 1003 } : { plant: { name: 'x'.repeat(room) } });
+      const rows = await ndjson(`${longest} ${lineEnd}`, [65_536], limit);
+      expect(rows).toEqual([{ line: 1, error: 1002, message: `The line should be at most ${limit} bytes.` }]);
+    }
+  });
+
+  test('a line that is too long is not kept in memory, and reading continues after it', async () => {
+    const piece = Buffer.alloc(65_536, ' ');
+    async function* endless() {
+      for (let count = 0; count < 3000; count++) yield piece;
+      yield Buffer.from('\n{"id":2,"name":"Fir"}\n');
+    }
+    const before = process.memoryUsage().arrayBuffers;
+    const rows = await Array.fromAsync(readNdjson(endless(), { maxLineBytes: LIMIT }));
+    expect(rows).toMatchObject([{ line: 1, error: 1002 }, { plant: { id: 2n } }]);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(32 * LIMIT);
+  });
+
+  test.each(['\n', '\r\n', ' \t\n'])('a million blank lines (%j) do not block the event loop', async (blank) => {
+    let longest = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    const rows = await ndjson(`${blank.repeat(1_000_000)}{"id":1,"name":"Fir"}`, [LIMIT]);
+    clearInterval(timer);
+    expect(rows).toEqual([{ line: 1_000_001, plant: { id: 1n, name: 'Fir' } }]);
+    expect(longest).toBeLessThan(250);
+  });
+
+  test('a failed row has the same error as POST /plants, and its id if that is valid', async () => {
+    const rows = await ndjson(
+      [
+        '{"id":9223372036854775807,"name":"Fir"}',
+        '{"id":9223372036854775808,"name":"Fir"}',
+        '{"id":7}',
+        '{"id":"7","name":7}',
+        '{"id":1',
+        '"\\ud800"',
+        '{"id":8,"name":"\\u0000"}',
+        '{"id":9,"name":"\\ud800"}',
+        `{"id":10,"name":"x","more":[${'0,'.repeat(20_000)}0]}`,
+        'null',
+      ].join('\n'),
+    );
+    expect(rows).toMatchObject([
+      { line: 1, plant: { id: 9223372036854775807n, name: 'Fir' } },
+      { line: 2, error: 1003, message: expect.stringMatching(/^id should be/) },
+      { line: 3, id: 7n, error: 1003, message: 'name is required.' },
+      { line: 4, error: 1003, message: expect.stringMatching(/^id should be .*; name should be a string\.$/) },
+      { line: 5, error: 1000, message: expect.stringMatching(/^The line is not JSON: /) },
+      { line: 6, error: 1003, message: 'The line should be a JSON object.' },
+      { line: 7, id: 8n, error: 1003 },
+      { line: 8, id: 9n, error: 1003 },
+      { line: 9, error: 1002 },
+      { line: 10, error: 1003 },
+    ]);
+    expect(rows[1]).not.toHaveProperty('id');
+  });
+});
+
+describe('CSV', () => {
+  test('columns may be in any order, and unknown columns are ignored', async () => {
+    const rows = await csv('tag,x,id,name\nAbies,1,1,Fir\n,2,2,Yew\n"",3,3,""\n');
+    expect(plantsOf(rows)).toEqual([
+      { id: 1n, name: 'Fir', tag: 'Abies' },
+      { id: 2n, name: 'Yew', tag: undefined },
+      { id: 3n, name: '', tag: '' },
+    ]);
+    expect(plantsOf(await csv('"name","id"\nFir,1'))).toEqual([{ id: 1n, name: 'Fir' }]);
+  });
+
+  test('quotes, quoted line breaks and empty lines are read as in RFC 4180, with the line of each row', async () => {
+    const rows = await csv('\ufeffid,name\r\n\r\n1,"a ""b"", c"\r\n\n2,"d\r\ne\n"\n3,f\n\n', [1]);
+    expect(rows).toEqual([
+      { line: 3, plant: { id: 1n, name: 'a "b", c' } },
+      { line: 5, plant: { id: 2n, name: 'd\r\ne\n' } },
+      { line: 8, plant: { id: 3n, name: 'f' } },
+    ]);
+  });
+
+  test.each(['1.0', '1e3', '01', '+1', '0x1', ' 1', '', '9223372036854775808', '--1', '1n'])(
+    'the id %j is wrong',
+    async (id) => {
+      const [row] = await csv(`id,name\n"${id}",Fir`);
+      expect(row).toEqual({ line: 2, error: 1003, message: expect.stringMatching(/^id should be an integer/) });
+    },
+  );
+
+  test('ids are exact', async () => {
+    const ids = ['9223372036854775807', '-9223372036854775808', '9007199254740993', '-0', '0'];
+    const rows = await csv(`id,name\n${ids.map((id) => `${id},x`).join('\n')}`);
+    expect(plantsOf(rows).map((plant) => String((plant as NewPlant).id))).toEqual([...ids.slice(0, 3), '0', '0']);
+  });
+
+  test('a row fails if its number of fields is wrong, it is not UTF-8, or it is not a valid plant', async () => {
+    const rows = await csv(
+      Buffer.concat([
+        Buffer.from('id,name,tag\n1,a\n2,b,c,d\n""\n3,'),
+        Buffer.from([0xff]),
+        Buffer.from(',\n4,x\0,\n5,x,y\n'),
+      ]),
+    );
+    expect(rows).toMatchObject([
+      { line: 2, error: 1003, message: 'The row has 2 fields, but the header row has 3.' },
+      { line: 3, error: 1003 },
+      { line: 4, error: 1003 },
+      { line: 5, error: 1000, message: 'The row is not UTF-8.' },
+      { line: 6, id: 4n, error: 1003 },
+      { line: 7, plant: { id: 5n } },
+    ]);
+  });
+
+  const HEADER = 'The header row of the CSV';
+  const EXAMPLE = 'Example of a header row: id,name,tag';
+
+  test.each([
+    ['no header row', '', 1003, `${HEADER} is missing. ${EXAMPLE}`],
+    ['only empty lines', '\n\n', 1003, `${HEADER} is missing. ${EXAMPLE}`],
+    ['no column name', 'id\n1', 1003, `${HEADER} lacks the column name. ${EXAMPLE}`],
+    ['a plant as the header row', '1,Fir\n', 1003, `${HEADER} lacks the column id and name. ${EXAMPLE}`],
+    ['two columns with the same name', 'id,name,id\n', 1003, `${HEADER} names the column id twice. ${EXAMPLE}`],
+    [
+      'a quote within a field',
+      'id,name\n1,a"b\n',
+      1000,
+      'The body is not valid CSV: the row at line 2 has an invalid or unclosed quote.',
+    ],
+    [
+      'text after a quote',
+      'id,name\n\n1,"a"b\n',
+      1000,
+      'The body is not valid CSV: the row at line 3 has an invalid or unclosed quote.',
+    ],
+    [
+      'an unclosed quote',
+      'id,name\n1,x\n2,"a\n',
+      1000,
+      'The body is not valid CSV: the row at line 3 has an invalid or unclosed quote.',
+    ],
+    [
+      'an endless row',
+      `id,name\n1,"${'x'.repeat(2 * LIMIT)}`,
+      1002,
+      `The row at line 2 should be at most ${LIMIT} bytes. Check for an unclosed quote.`,
+    ],
+    ['endless fields', `id,name\n1,x${','.repeat(2000)}`, 1002, 'The row at line 2 has more than 1000 fields.'],
+  ])('%s: ends the import', async (_title, file, code, message) => {
+    await expect(csv(file, [1000])).rejects.toMatchObject({ code, message });
+  });
+
+  test('yields the rows before the invalid quote', async () => {
+    const rows: ImportRow[] = [];
+    const reading = async () => {
+      for await (const row of readCsv(chunksOf(Buffer.from('id,name\n1,Fir\n2,"'), [100]), { maxLineBytes: LIMIT }))
+        rows.push(row);
+    };
+    await expect(reading()).rejects.toMatchObject({ code: 1000 });
+    expect(rows).toHaveLength(1);
+  });
+
+  test('a row may have as many bytes as the limit', async () => {
+    const rows = await csv(`id,name\n1,${'x'.repeat(LIMIT - 1)}\n`, [65_536]);
+    expect(rows).toMatchObject([{ plant: { id: 1n } }]);
+  });
+});

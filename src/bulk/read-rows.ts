@@ -1,0 +1,81 @@
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
+import { parseJson } from '../http/read-json-body.ts';
+import { newPlantSchema, plantSchema } from '../plants/plant.ts';
+import { plantPathSchema } from '../plants/plant-parameters.ts';
+import { type ImportRow, toRow, toRowError } from './import-row.ts';
+import { type CsvField, readCsvRecords } from './read-csv-records.ts';
+import { splitLines } from './split-lines.ts';
+
+type ReadOptions = {
+  /** The maximum size of a line in bytes, without its line ending. Longer lines are not kept in memory. */
+  maxLineBytes: number;
+};
+
+/** Reads plants from NDJSON: one NewPlant per line. Ignores blank lines. A line over the limit is a failed row. */
+export async function* readNdjson(
+  chunks: AsyncIterable<Buffer>,
+  { maxLineBytes }: ReadOptions,
+): AsyncGenerator<ImportRow> {
+  for await (const { line, bytes } of splitLines(chunks, { maxLineBytes })) {
+    if (bytes === undefined) yield toRowError(line, lineTooLong(maxLineBytes));
+    else if (!isBlank(bytes)) yield toRow(line, newPlantSchema, 'The line', () => parseJson(bytes, 'The line'));
+  }
+}
+
+const [TAB, SPACE] = [9, 32];
+
+const isBlank = (bytes: Buffer): boolean => {
+  for (const byte of bytes) if (byte !== SPACE && byte !== TAB) return false;
+  return true;
+};
+
+const lineTooLong = (limit: number) =>
+  new ApiError(commonErrors.bodyTooLarge, `The line should be at most ${limit} bytes.`);
+
+/** A NewPlant in CSV. The id consists of decimal digits, as in a path. */
+const csvPlantSchema = plantSchema.extend({ id: plantPathSchema.shape.id });
+
+/**
+ * Reads plants from CSV (RFC 4180) with a header row that names at least the columns `id` and `name`. An empty `tag` field
+ * without quotes means no tag.
+ * @throws {ApiError} 1000 for an invalid quote, 1002 for a row that is too long, 1003 for an invalid header row
+ */
+export async function* readCsv(
+  chunks: AsyncIterable<Buffer>,
+  { maxLineBytes }: ReadOptions,
+): AsyncGenerator<ImportRow> {
+  let columns: Columns | undefined;
+  for await (const { line, fields } of readCsvRecords(chunks, { maxRecordBytes: maxLineBytes })) {
+    if (columns === undefined) columns = findColumns(fields);
+    else yield toCsvRow(line, fields, columns);
+  }
+  if (columns === undefined) throw headerWrong('is missing');
+}
+
+/** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */
+type Columns = { id: number; name: number; tag: number; count: number };
+
+const findColumns = (fields: CsvField[]): Columns => {
+  const names = fields.map(({ read }) => read('The header row'));
+  for (const name of ['id', 'name', 'tag']) {
+    if (names.indexOf(name) !== names.lastIndexOf(name)) throw headerWrong(`names the column ${name} twice`);
+  }
+  const missing = ['id', 'name'].filter((name) => !names.includes(name));
+  if (missing.length > 0) throw headerWrong(`lacks the column ${missing.join(' and ')}`);
+  return { id: names.indexOf('id'), name: names.indexOf('name'), tag: names.indexOf('tag'), count: names.length };
+};
+
+const headerWrong = (what: string) =>
+  new ApiError(commonErrors.fieldWrong, `The header row of the CSV ${what}. Example of a header row: id,name,tag`);
+
+const toCsvRow = (line: number, fields: CsvField[], columns: Columns): ImportRow =>
+  toRow(line, csvPlantSchema, 'The row', () => {
+    if (fields.length !== columns.count) {
+      const message = `The row has ${fields.length} fields, but the header row has ${columns.count}.`;
+      throw new ApiError(commonErrors.fieldWrong, message);
+    }
+    const read = (index: number) => fields[index]?.read('The row');
+    const tag = fields[columns.tag];
+    return { id: read(columns.id), name: read(columns.name), tag: tag?.isAbsent ? undefined : tag?.read('The row') };
+  });

@@ -1,0 +1,100 @@
+import { setImmediate } from 'node:timers/promises';
+
+/** Bytes to read before yielding to the event loop: about 1 ms of rows. */
+const TURN = 16_384;
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
+const FIRST_CAPACITY = 4096;
+/** The size up to which the buffer is reused for the next line. */
+const KEPT_CAPACITY = 65_536;
+
+/** Removes a leading UTF-8 byte order mark. */
+export async function* withoutByteOrderMark(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const { length } = BYTE_ORDER_MARK;
+  let first = Buffer.alloc(0);
+  let isFirst = true;
+  for await (const piece of pieces) {
+    if (!isFirst) yield piece;
+    else {
+      first = Buffer.concat([first, piece]);
+      if (first.length < length) continue;
+      isFirst = false;
+      yield first.subarray(0, length).equals(BYTE_ORDER_MARK) ? first.subarray(length) : first;
+    }
+  }
+  if (isFirst && first.length > 0) yield first;
+}
+
+/** Splits bytes into pieces of at most 16 KiB, and yields to the event loop after every 16 KiB. */
+export async function* takeTurns(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    for (let start = 0; start < chunk.length; start += TURN) {
+      const piece = chunk.subarray(start, start + TURN);
+      yield piece;
+      bytes += piece.length;
+      if (bytes < TURN) continue;
+      bytes = 0;
+      await setImmediate();
+    }
+  }
+}
+
+/** `bytes`: without the line ending; undefined if over the limit. Valid until the next line is read. */
+export type Line = { line: number; bytes: Buffer | undefined };
+
+/** Splits bytes into lines at LF or CRLF. Ignores a leading byte order mark, and discards bytes of a line over the limit. */
+export async function* splitLines(
+  chunks: AsyncIterable<Buffer>,
+  { maxLineBytes }: { maxLineBytes: number },
+): AsyncGenerator<Line> {
+  // One more byte for the CR of a CRLF.
+  const rest = createRest(maxLineBytes + 1);
+  const toLine = (line: number, bytes: Buffer | undefined): Line => {
+    const text = bytes?.at(-1) === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes;
+    return { line, bytes: text === undefined || text.length > maxLineBytes ? undefined : text };
+  };
+  let line = 0;
+  for await (const piece of takeTurns(withoutByteOrderMark(chunks))) {
+    let start = 0;
+    for (let end = piece.indexOf(LINE_FEED); end !== -1; end = piece.indexOf(LINE_FEED, start)) {
+      line += 1;
+      const part = piece.subarray(start, end);
+      yield toLine(line, rest.isEmpty() ? part : rest.takeWith(part));
+      start = end + 1;
+    }
+    rest.add(piece.subarray(start));
+  }
+  if (!rest.isEmpty()) yield toLine(line + 1, rest.takeWith(Buffer.alloc(0)));
+}
+
+/** Buffers the beginning of a line, up to `limit` bytes. Copies it, because a piece of one byte can keep 64 KiB alive. */
+const createRest = (limit: number) => {
+  let buffer = Buffer.alloc(0);
+  let length = 0;
+
+  const add = (part: Buffer) => {
+    length += part.length;
+    if (length > limit) return;
+    if (length > buffer.length) {
+      const grown = Buffer.allocUnsafe(Math.min(limit, Math.max(FIRST_CAPACITY, 2 * length)));
+      buffer.copy(grown, 0, 0, length - part.length);
+      buffer = grown;
+    }
+    part.copy(buffer, length - part.length);
+  };
+
+  return {
+    add,
+    isEmpty: (): boolean => length === 0,
+    /** Adds the last part. @returns the line; undefined if it exceeds the limit */
+    takeWith: (part: Buffer): Buffer | undefined => {
+      add(part);
+      const line = length > limit ? undefined : buffer.subarray(0, length);
+      if (length > KEPT_CAPACITY) buffer = Buffer.alloc(0);
+      length = 0;
+      return line;
+    },
+  };
+};

@@ -1,0 +1,84 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
+import { addAbortSignal, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import { type ExportFormat, exportFormats } from '../bulk/write-rows.ts';
+import { decompressAll } from '../http/decompress.ts';
+import { CommandError } from './command-error.ts';
+import { print } from './output.ts';
+
+/** The file name for standard input or output. */
+export const STDIO = '-';
+
+export type FileFormat = { format: ExportFormat; isCompressed: boolean };
+
+/** Infers the format from a file name such as `plants.csv.gz`, unless `given`. @returns undefined if the name implies none */
+export const formatOf = (file: string, given?: ExportFormat): FileFormat | undefined => {
+  const [, extension, compressed] = /(?:\.([^.]*?))?(\.gz)?$/i.exec(file) ?? [];
+  const named = exportFormats.find((format) => format === extension?.toLowerCase());
+  const format = given ?? named ?? (file === STDIO ? 'ndjson' : undefined);
+  return format && { format, isCompressed: compressed !== undefined };
+};
+
+/** @returns the size in bytes; undefined if there is none, as for a pipe. @throws {CommandError} the file cannot be read */
+export const sizeOf = async (file: string): Promise<number | undefined> => {
+  if (file === STDIO) return undefined;
+  const found = await stat(file).catch((error) => {
+    throw new CommandError(`${file} cannot be read: ${error.message}`);
+  });
+  if (found.isDirectory()) throw new CommandError(`${file} is a folder, not a file.`);
+  return found.isFile() ? found.size : undefined;
+};
+
+/** @param onBytes called with the size of each chunk, before decompression. @throws file system errors, or the signal's reason */
+export const readFileBytes = (
+  file: string,
+  { isCompressed }: FileFormat,
+  { signal, onBytes }: { signal: AbortSignal; onBytes: (count: number) => void },
+): AsyncIterable<Buffer> => {
+  const stream = addAbortSignal(signal, file === STDIO ? process.stdin : createReadStream(file));
+  const bytes = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of stream) {
+      onBytes(chunk.length);
+      yield chunk;
+    }
+  };
+  return isCompressed ? decompressAll(bytes(), createGunzip()) : bytes();
+};
+
+/**
+ * Writes a temporary file in the same folder, then renames it. The file is never incomplete, even after a crash.
+ * @throws {CommandError} {OutputError} errors of `bytes`, or the signal's reason
+ */
+export const writeFileBytes = async (
+  file: string,
+  { isCompressed }: FileFormat,
+  { bytes, signal }: { bytes: AsyncIterable<Buffer>; signal: AbortSignal },
+): Promise<void> => {
+  const write = (sink: Writable | ((chunks: AsyncIterable<Buffer>) => Promise<void>)): Promise<void> =>
+    pipeline([bytes, ...(isCompressed ? [createGzip()] : []), sink], { signal });
+  if (file === STDIO) return write(printAll);
+  const found = await stat(file).catch(() => undefined);
+  // Writes to a device or a pipe directly instead of replacing it.
+  if (found && !found.isFile()) return write(createWriteStream(file)).catch(failToWrite(file));
+  const target = found ? await realpath(file) : file;
+  const temporary = `${target}.${process.pid}.part`;
+  try {
+    await write(createWriteStream(temporary, { flags: 'wx', mode: found?.mode ?? 0o666, flush: true }));
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    failToWrite(file)(error);
+  }
+};
+
+const printAll = async (chunks: AsyncIterable<Buffer>) => {
+  for await (const chunk of chunks) await print(chunk);
+};
+
+/** Converts file system errors, which have a path or come from `write`. Rethrows others. */
+const failToWrite = (file: string) => (error: unknown) => {
+  const { path, syscall, message } = error as NodeJS.ErrnoException;
+  throw path || syscall === 'write' ? new CommandError(`${file} cannot be written: ${message}`) : error;
+};

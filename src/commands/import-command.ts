@@ -1,0 +1,62 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { MAX_ATOMIC_ROWS } from '../bulk/import-atomically.ts';
+import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, MAX_ERRORS } from '../bulk/import-parameters.ts';
+import type { ImportOptions } from '../bulk/import-summary.ts';
+import { type ExportFormat, exportFormats } from '../bulk/write-rows.ts';
+import type { Config } from '../config/config.ts';
+import { formatOf, STDIO } from './bulk-file.ts';
+import { CommandError } from './command-error.ts';
+import { type ImportFile, importFiles } from './import-files.ts';
+import { reportImport, writeErrors } from './import-report.ts';
+import { interruptible } from './interruptible.ts';
+
+type CommandOptions = Pick<ImportOptions, 'onConflict' | 'maxErrors'> & {
+  dryRun?: boolean;
+  atomic?: boolean;
+  errors?: string;
+  format?: ExportFormat;
+  json?: true;
+};
+
+export const addImportCommand = (program: Command, config: () => Config): void => {
+  const command = program
+    .command('import')
+    .description('import plants from NDJSON or CSV files')
+    .argument('<files...>', `files to import, decompressed if they end in .gz; ${STDIO} is standard input`)
+    .addOption(
+      new Option('--on-conflict <mode>', 'what to do with a row whose id is taken')
+        .choices(CONFLICT_MODES)
+        .default('error'),
+    )
+    .option('--dry-run', 'check everything and store nothing')
+    .option('--atomic', `store all rows of a file or none; at most ${MAX_ATOMIC_ROWS} rows`)
+    .option('--max-errors <count>', 'stop if more rows of a file than this fail', parseMaxErrors, DEFAULT_MAX_ERRORS)
+    .option('--errors <file>', 'write the failed rows to a file, one JSON object per line')
+    .addOption(
+      new Option('--format <format>', 'file format (default: from the file name, otherwise ndjson)').choices(
+        exportFormats,
+      ),
+    )
+    .option('--json', 'print the summary as JSON')
+    .action(async (names: string[], { dryRun = false, atomic = false, format, ...options }: CommandOptions) => {
+      const files = names.flatMap((name): ImportFile[] => {
+        const found = formatOf(name, format);
+        return found ? [{ name, ...found }] : [];
+      });
+      if (files.length < names.length)
+        return command.error(
+          `error: cannot tell the format from every file name; add --format ${exportFormats.join(' or ')}`,
+        );
+      const importOptions = { ...options, dryRun, atomic };
+      const outcome = await interruptible((signal) => importFiles(files, importOptions, { config: config(), signal }));
+      if (options.errors) await writeErrors(options.errors, outcome);
+      await reportImport(outcome, { json: options.json ?? false, dryRun });
+      if (!outcome.isComplete)
+        throw new CommandError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
+    });
+};
+
+const parseMaxErrors = (text: string): number => {
+  if (/^(0|[1-9]\d{0,4})$/.test(text) && Number(text) <= MAX_ERRORS) return Number(text);
+  throw new InvalidArgumentError(`It must be an integer from 0 to ${MAX_ERRORS}.`);
+};

@@ -1,0 +1,130 @@
+import { AtomicImportTooLargeError, ImportInterruptedError } from '../bulk/import-errors.ts';
+import { importPlants } from '../bulk/import-plants.ts';
+import { createImportRepository, type ImportRepository } from '../bulk/import-repository.ts';
+import type { RowError } from '../bulk/import-row.ts';
+import type { ImportCounts, ImportOptions } from '../bulk/import-summary.ts';
+import { readCsv, readNdjson } from '../bulk/read-rows.ts';
+import type { Config } from '../config/config.ts';
+import { CONNECT_TIMEOUT } from '../database/database.ts';
+import { createSessions } from '../database/session.ts';
+import { createPlantRepository } from '../plants/plant-repository.ts';
+import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
+import { showProgress } from './progress.ts';
+import { BULK_STATEMENT_TIMEOUT, withBulkDatabase } from './with-bulk-database.ts';
+
+export type ImportFile = FileFormat & { name: string };
+
+/** The combined result of all files. */
+export type FilesOutcome = ImportCounts & {
+  errors: (RowError & { file: string })[];
+  /** Whether every row of every file was stored, or skipped as requested. */
+  isComplete: boolean;
+  /** Present if the import stopped before the end of a file. */
+  stopped?: {
+    file: string;
+    /** Undefined if the user interrupted the command. */
+    reason: unknown;
+    /** Every row of the file up to this line is stored or failed. */
+    storedUpTo: number;
+    advice: string;
+  };
+};
+
+type FilesOptions = { config: Config; signal: AbortSignal };
+
+/** One for each of the chunks that an import stores concurrently. */
+const CONNECTIONS = 2;
+
+/**
+ * Imports files one after another. Stops at the first that cannot be imported completely.
+ * @throws {CommandError} a file cannot be read; errors of PostgreSQL before anything is stored
+ */
+export const importFiles = async (
+  files: readonly ImportFile[],
+  options: ImportOptions,
+  { config, signal }: FilesOptions,
+): Promise<FilesOutcome> => {
+  const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
+  const size = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
+  return withBulkDatabase(config, CONNECTIONS, async ({ database, url }) => {
+    const repository = createImportRepository({
+      plants: createPlantRepository({ database }),
+      openSession: createSessions({ url, connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT }),
+    });
+    const outcome: FilesOutcome = { ...NOTHING, errors: [], isComplete: true };
+    let current: ImportCounts = NOTHING;
+    let bytes = 0;
+    const endProgress = showProgress({
+      read: () => ({ rows: rowsOf(outcome) + rowsOf(current), share: size ? bytes / size : undefined }),
+    });
+    try {
+      for (const file of files) {
+        await importFile(file, options, {
+          outcome,
+          repository,
+          signal,
+          maxLineBytes: config.bodyLimit,
+          onBytes: (count) => {
+            bytes += count;
+          },
+          onProgress: (counts) => {
+            current = { ...counts };
+          },
+        });
+        current = NOTHING;
+        if (outcome.stopped) break;
+      }
+    } finally {
+      endProgress();
+    }
+    return outcome;
+  });
+};
+
+const NOTHING: ImportCounts = { created: 0, replaced: 0, skipped: 0, failed: 0 };
+
+const rowsOf = ({ created, replaced, skipped, failed }: ImportCounts) => created + replaced + skipped + failed;
+
+type FileContext = {
+  /** Updated in place. */
+  outcome: FilesOutcome;
+  repository: ImportRepository;
+  signal: AbortSignal;
+  maxLineBytes: number;
+  onBytes: (count: number) => void;
+  onProgress: (counts: ImportCounts) => void;
+};
+
+const importFile = async (file: ImportFile, options: ImportOptions, context: FileContext) => {
+  const { outcome, repository, signal, maxLineBytes, onBytes, onProgress } = context;
+  const { name, format } = file;
+  const bytes = readFileBytes(name, file, { signal, onBytes });
+  const rows = (format === 'csv' ? readCsv : readNdjson)(bytes, { maxLineBytes });
+  const stop = (reason: unknown, advice: string, storedUpTo = 0) => {
+    outcome.stopped = { file: name, reason, storedUpTo, advice };
+  };
+  try {
+    const summary = await importPlants(rows, options, { repository, signal, onProgress });
+    add(outcome, summary);
+    outcome.errors.push(...summary.errors.map((error) => ({ file: name, ...error })));
+    if (!summary.isAccepted) {
+      if (options.atomic) stop(new Error('Some rows cannot be stored'), 'No rows of this file are stored.');
+      else stop(new Error('Too many rows failed'), 'The rest of the file was not read; see --max-errors.');
+    }
+  } catch (error) {
+    if (error instanceof AtomicImportTooLargeError) stop(error, '');
+    else if (!(error instanceof ImportInterruptedError)) throw error;
+    else {
+      add(outcome, error.counts);
+      stop(signal.aborted ? undefined : error.cause, toOptions(error.advice), error.storedUpTo);
+    }
+  }
+  if (outcome.failed > 0 || outcome.stopped) outcome.isComplete = false;
+};
+
+const add = (outcome: FilesOutcome, counts: ImportCounts) => {
+  for (const name of ['created', 'replaced', 'skipped', 'failed'] as const) outcome[name] += counts[name];
+};
+
+/** Replaces the query parameter with the command-line option. */
+const toOptions = (advice: string): string => advice.replace(/onConflict=(\w+)/, '--on-conflict $1');

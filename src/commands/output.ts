@@ -1,0 +1,44 @@
+import type { Config } from '../config/config.ts';
+import { CommandError } from './command-error.ts';
+
+/** Standard output cannot be written to. */
+export class OutputError extends CommandError {
+  /** Whether the reader closed the pipe, as `| head -1` does. */
+  readonly closedByReader: boolean;
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(`The output could not be written: ${cause.message}`, { cause });
+    this.closedByReader = cause.code === 'EPIPE';
+  }
+}
+
+/**
+ * Writes to standard output and waits until everything is written: a pipe takes 64 KiB at a time, and the process exits
+ * when its command is done.
+ * @throws {OutputError}
+ */
+export const print = (text: string | Uint8Array): Promise<void> =>
+  new Promise((resolve, reject) => {
+    // The stream also emits the error. Without a listener that would end the process.
+    if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => {});
+    process.stdout.write(text, (error) => (error ? reject(new OutputError(error)) : resolve()));
+  });
+
+/** The base URL for clients on this machine. */
+export const baseUrl = ({ host, port, basePath }: Pick<Config, 'host' | 'port' | 'basePath'>): string => {
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[host] ?? (host.includes(':') ? `[${host}]` : host);
+  return `http://${reachable}:${port}${basePath}`;
+};
+
+/** A `curl` command that stores a plant. Its id is the current time, so each printed command has a new one. */
+export const curlLine = (baseUrl: string, token: string): string =>
+  `curl ${baseUrl}/plants -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' ` +
+  `-d '{"id": ${Date.now()}, "name": "Fir", "tag": "Abies"}'`;
+
+/** Prints how to use the service. Does not wait: the service also runs if nobody reads its output. */
+export const announce = (baseUrl: string, token: string | undefined): void => {
+  const usage = token
+    ? `Access token:\n\n  ${token}\n\nStore a plant:\n\n  ${curlLine(baseUrl, token)}\n\nAPI documentation:\n\n  ${baseUrl}/docs\n`
+    : 'The access token of this machine was revoked or has expired. Create one: npx plant-store token create --name NAME\n';
+  print(`\nPlant Store listens on ${baseUrl}\n\n${usage}\n`).catch(() => {});
+};

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { ConfigError, readConfig, variableNames } from './config.ts';
+
+const message = (environment: Record<string, string>) => {
+  try {
+    readConfig(environment);
+    return 'nothing is wrong';
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+};
+
+describe('readConfig', () => {
+  test('has a default for everything but the secrets', () => {
+    expect(readConfig({})).toMatchObject({ host: '127.0.0.1', port: 3000, basePath: '', bodyLimit: 1_048_576 });
+    expect(readConfig({}).databaseUrl).toBeUndefined();
+  });
+
+  test('is frozen, and takes an empty variable as not set', () => {
+    const config = readConfig({ PORT: '', LOG_LEVEL: '' });
+    expect(config).toEqual(readConfig({}));
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  test('reads units and paths', () => {
+    expect(readConfig({ REQUEST_TIMEOUT: '3', BASE_PATH: '/api/v1/', PORT: '0' })).toMatchObject({
+      requestTimeout: 3000,
+      basePath: '/api/v1',
+      port: 0,
+    });
+    expect(readConfig({ BASE_PATH: '/.well-known/...' }).basePath).toBe('/.well-known/...');
+  });
+
+  test('reads limits, proxies and origins', () => {
+    expect(
+      readConfig({
+        RATE_LIMIT: '600/60',
+        TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::/32,10.0.0.1,::ffff:10.0.0.1',
+        CORS_ORIGINS: 'https://garden.example, http://localhost:5173',
+      }),
+    ).toMatchObject({
+      rateLimit: { requests: 600, seconds: 60 },
+      trustProxy: ['loopback', '10.0.0.0/8', '2001:db8::/32', '10.0.0.1', '::ffff:10.0.0.1'],
+      corsOrigins: ['https://garden.example', 'http://localhost:5173'],
+    });
+    expect(readConfig({ TRUST_PROXY: '2' }).trustProxy).toBe(2);
+    expect(readConfig({})).toMatchObject({ rateLimit: undefined, trustProxy: 0, corsOrigins: [] });
+  });
+
+  test('names every wrong variable at once, what it is and what it should be', () => {
+    expect(message({ PORT: '65536', BODY_LIMIT: '1MB', LOG_LEVEL: 'loud', BASE_PATH: 'api', HOST: '0.0.0.0' })).toBe(
+      [
+        'The configuration is wrong:',
+        'PORT is "65536" and should be a TCP port, 0 to 65535',
+        'BASE_PATH is "api" and should be a path such as /api/v1',
+        'LOG_LEVEL is "loud" and should be one of fatal, error, warn, info, debug, trace, silent',
+        'BODY_LIMIT is "1MB" and should be a number of bytes, 1 to 1073741824',
+      ].join('\n'),
+    );
+  });
+
+  test.each([
+    ['PORT', ['-1', '3e3', '3000.0', ' 3000', '0x50', 'http']],
+    ['REQUEST_TIMEOUT', ['0', '3601', '10s', '9999999999999']],
+    ['BASE_PATH', ['/a b', '/a?b', 'x', '//', '/.', '/..', '/a/../b', '/a/./b', '/a/..']],
+    ['NODE_ENV', ['prod', 'Production']],
+    ['METRICS_PORT', ['-1', '65536', 'off']],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', ['localhost:4318', 'grpc://collector', 'collector']],
+    ['OTEL_TRACES_SAMPLER', ['on', 'parentbased']],
+    ['OTEL_TRACES_SAMPLER_ARG', ['2', '1.1', '-0.5', '50%', '.']],
+    ['DATABASE_URL', ['localhost', 'mysql://localhost/x', 'postgres//x']],
+    ['RATE_LIMIT', ['600', '0/60', '600/0', '600/60/60', '6e2/60', '-1/60', '600 / 60']],
+    ['TRUST_PROXY', ['10', '-1', 'true', '10.0.0.0/33', '10.0.0/8', '::/0', 'loopback,', '10.0.0.1/8/8']],
+    [
+      'TRUST_PROXY',
+      ['10.0.0.0/0', '10.0.1', '010.0.0.1', '0x0a.0.0.1', '::/129', '[::1]', '10.0.0.0/-1', '10.0.0.256'],
+    ],
+    ['CORS_ORIGINS', ['*', 'null', 'garden.example', 'https://garden.example/', 'https://a.example b', 'file:///']],
+    ['AUTH_JWKS_URL', ['jwks.json', 'http://login.example.com/jwks.json', 'http://127.0.0.1.evil/x', 'file:///x']],
+  ])('%s is refused when it is wrong', (name, values) => {
+    for (const value of values) expect(message({ [name]: value })).toMatch(new RegExp(`\n${name} is `));
+  });
+
+  test('does not show the password of a wrong DATABASE_URL', () => {
+    expect(message({ DATABASE_URL: 'mysql://me:secret@localhost/x' })).not.toContain('secret');
+  });
+
+  test('requires DATABASE_URL in production', () => {
+    expect(message({ NODE_ENV: 'production' })).toMatch(/\nDATABASE_URL is not set/);
+    expect(readConfig({ NODE_ENV: 'production', DATABASE_URL: 'postgres://db/x' }).environment).toBe('production');
+  });
+
+  test('takes all of an identity provider or nothing, and names what is missing', () => {
+    const provider = { AUTH_ISSUER: 'https://a', AUTH_AUDIENCE: 'b', AUTH_JWKS_URL: 'https://a/keys' };
+    expect(readConfig(provider).identityProvider).toEqual({
+      issuer: 'https://a',
+      audience: 'b',
+      jwksUrl: 'https://a/keys',
+    });
+    expect(readConfig({}).identityProvider).toBeUndefined();
+    expect(message({ ...provider, AUTH_AUDIENCE: '' })).toMatch(
+      /:\nAUTH_AUDIENCE is not set and .+, because AUTH_ISSUER and AUTH_JWKS_URL are set$/,
+    );
+    expect(message({ AUTH_ISSUER: 'https://a' })).toMatch(/:\nAUTH_AUDIENCE is .+ is set\nAUTH_JWKS_URL is .+ is set$/);
+  });
+});
+
+test('.env.example names every variable, with its default, and is a valid .env file', () => {
+  const lines = readFileSync('.env.example', 'utf8').matchAll(/^#?([A-Z_]+)=(.*)$/gm);
+  const example = Object.fromEntries([...lines].map(([, name, value]) => [name, value ?? '']));
+  expect(Object.keys(example).sort()).toEqual([...variableNames].sort());
+  expect(readConfig({ ...example, DATABASE_URL: '' })).toEqual(readConfig({}));
+});

@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import { digits, oneOf, origins, proxies, rate, trustedUrl, wholeNumber } from './variable-kinds.ts';
+
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
+const variables = z.object({
+  NODE_ENV: oneOf(['development', 'test', 'production'], 'development'),
+  HOST: z.string().default('127.0.0.1').describe('an address to listen on'),
+  PORT: wholeNumber('a TCP port', 0, 65_535, 3000),
+  BASE_PATH: z
+    .string()
+    // No segment may be . or .. because clients remove these before they send a path (RFC 3986 §5.2.4).
+    .regex(/^(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/)
+    .transform((path) => path.replace(/\/$/, ''))
+    .default('')
+    .describe('a path such as /api/v1'),
+  DATABASE_URL: z
+    .string()
+    .refine((text) => /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? ''))
+    .optional()
+    .describe('a URL such as postgresql://user:password@host:5432/database'),
+  DATABASE_CONNECTIONS: wholeNumber('a number of connections', 1, 1000, 10),
+  DATA_DIR: z.string().default('.data').describe('a folder'),
+  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+  LOG_FORMAT: oneOf(['auto', 'json', 'pretty'], 'auto'),
+  BODY_LIMIT: wholeNumber('a number of bytes', 1, 1_073_741_824, 1_048_576),
+  QUEUE_LIMIT: wholeNumber('a number of plants', 1, 1_000_000, 10_000),
+  MAX_CONNECTIONS: wholeNumber('a number of connections', 1, 1_000_000, 20_000),
+  METRICS_HOST: z.string().default('127.0.0.1').describe('an address to listen on'),
+  METRICS_PORT: digits(0, 65_535).optional().describe('a TCP port, 0 to 65535'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .string()
+    .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''))
+    .optional()
+    .describe('a URL such as http://localhost:4318'),
+  OTEL_TRACES_SAMPLER: oneOf(SAMPLERS, 'parentbased_always_on'),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .regex(/^(0|1|[01]?\.\d{1,9})$/)
+    .transform(Number)
+    .refine((ratio) => ratio <= 1)
+    .default(1)
+    .describe('a fraction of all traces, 0 to 1'),
+  REQUEST_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
+  SHUTDOWN_DELAY: wholeNumber('a number of seconds', 0, 3600, 0),
+  SHUTDOWN_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
+  WORKERS: z
+    .string()
+    .regex(/^(auto|[1-9]\d{0,2})$/)
+    .transform((text) => (text === 'auto' ? text : Number(text)))
+    .default(1)
+    .describe('a number of processes, 1 to 999, or auto'),
+  AUTH_ISSUER: z.string().optional().describe('the issuer (`iss`) of tokens, such as https://login.example.com'),
+  AUTH_AUDIENCE: z
+    .string()
+    .optional()
+    .describe('the audience (`aud`) of tokens for this service, such as https://plants.example.com'),
+  AUTH_JWKS_URL: trustedUrl('https://login.example.com/jwks.json'),
+  RATE_LIMIT: rate(),
+  TRUST_PROXY: proxies(),
+  CORS_ORIGINS: origins(),
+});
+
+/** Either all of these are set, or none. */
+const IDENTITY_PROVIDER = ['AUTH_ISSUER', 'AUTH_AUDIENCE', 'AUTH_JWKS_URL'] as const;
+
+type VariableName = keyof typeof variables.shape;
+
+/** The names of the variables that `readConfig` reads. */
+export const variableNames = Object.keys(variables.shape) as VariableName[];
+
+/** The environment has invalid values; `message` has a line for each variable. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/**
+ * Reads the configuration from an environment. Empty variables count as not set.
+ * @throws {ConfigError} with the value and the expected value of every wrong variable
+ */
+export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
+  const set = Object.fromEntries(
+    variableNames.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+  );
+  const result = variables.safeParse(set);
+  const wrong = new Set(result.error?.issues.map((issue) => issue.path[0] as VariableName));
+  const lines = [...wrong].map((name) => `${name} is ${shown(name, set[name])} and should be ${expected(name)}`);
+  if (set.NODE_ENV === 'production' && !set.DATABASE_URL) {
+    lines.push(`DATABASE_URL is not set and should be ${expected('DATABASE_URL')}, because NODE_ENV is production`);
+  }
+  const missing = IDENTITY_PROVIDER.filter((name) => !set[name]);
+  if (missing.length < IDENTITY_PROVIDER.length) {
+    const given = IDENTITY_PROVIDER.filter((name) => set[name]).join(' and ');
+    const why = `because ${given} ${missing.length === 1 ? 'are' : 'is'} set`;
+    lines.push(...missing.map((name) => `${name} is not set and should be ${expected(name)}, ${why}`));
+  }
+  if (!result.success || lines.length > 0) throw new ConfigError(['The configuration is wrong:', ...lines].join('\n'));
+  return toConfig(result.data);
+};
+
+const toConfig = (values: z.infer<typeof variables>) =>
+  Object.freeze({
+    environment: values.NODE_ENV,
+    host: values.HOST,
+    port: values.PORT,
+    basePath: values.BASE_PATH,
+    databaseUrl: values.DATABASE_URL,
+    databaseConnections: values.DATABASE_CONNECTIONS,
+    dataDir: values.DATA_DIR,
+    logLevel: values.LOG_LEVEL,
+    logFormat: values.LOG_FORMAT,
+    bodyLimit: values.BODY_LIMIT,
+    queueLimit: values.QUEUE_LIMIT,
+    maxConnections: values.MAX_CONNECTIONS,
+    /** Undefined: no metrics. */
+    metrics: values.METRICS_PORT === undefined ? undefined : { host: values.METRICS_HOST, port: values.METRICS_PORT },
+    /** Undefined: no tracing. */
+    tracing:
+      values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
+        ? undefined
+        : {
+            endpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+            sampling: { sampler: values.OTEL_TRACES_SAMPLER, ratio: values.OTEL_TRACES_SAMPLER_ARG },
+          },
+    requestTimeout: values.REQUEST_TIMEOUT * 1000,
+    shutdownDelay: values.SHUTDOWN_DELAY * 1000,
+    shutdownTimeout: values.SHUTDOWN_TIMEOUT * 1000,
+    workers: values.WORKERS,
+    identityProvider: toIdentityProvider(values),
+    rateLimit: values.RATE_LIMIT,
+    trustProxy: values.TRUST_PROXY,
+    corsOrigins: values.CORS_ORIGINS,
+  });
+
+const toIdentityProvider = (values: Pick<z.infer<typeof variables>, (typeof IDENTITY_PROVIDER)[number]>) => {
+  const { AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience, AUTH_JWKS_URL: jwksUrl } = values;
+  return issuer && audience && jwksUrl ? { issuer, audience, jwksUrl } : undefined;
+};
+
+/** The configuration. Sizes are in bytes, times in milliseconds. */
+export type Config = ReturnType<typeof toConfig>;
+
+const expected = (name: VariableName) => variables.shape[name].description;
+
+/** A database URL can contain a password, which must not be shown. */
+const shown = (name: VariableName, value: unknown) => (name === 'DATABASE_URL' ? 'wrong' : JSON.stringify(value));

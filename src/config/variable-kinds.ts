@@ -1,0 +1,76 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+
+/** One of several words. */
+export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words, fallback: Words[number]) =>
+  z
+    .enum(words)
+    .default(fallback)
+    .describe(`one of ${words.join(', ')}`);
+
+export const digits = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^\d{1,10}$/)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum);
+
+/** A whole number in a range; `unit` describes it. */
+export const wholeNumber = (unit: string, minimum: number, maximum: number, fallback: number) =>
+  digits(minimum, maximum).default(fallback).describe(`${unit}, ${minimum} to ${maximum}`);
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** A URL whose responses can be trusted: over TLS, or on this machine. */
+export const trustedUrl = (example: string) =>
+  z
+    .string()
+    .refine((text) => {
+      const { protocol, hostname } = URL.parse(text) ?? {};
+      return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname ?? ''));
+    })
+    .optional()
+    .describe(`an https URL such as ${example}, or an http URL on this machine`);
+
+/** A comma-separated list of valid texts. */
+const listOf = (isValid: (text: string) => boolean) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((item) => item.trim()))
+    .refine((items) => items.every(isValid));
+
+/** Origins (RFC 6454 §6.2), written exactly as browsers send them. */
+export const origins = () =>
+  listOf((text) => /^https?:/.test(text) && URL.parse(text)?.origin === text)
+    .default([])
+    .describe('comma-separated origins such as https://garden.example.com');
+
+const NAMED_RANGES = ['loopback', 'linklocal', 'uniquelocal'];
+
+const { IPv4, IPv6 } = ipaddr;
+
+/** An address, or a range with a prefix other than 0, which would trust everyone. */
+const isAddressRange = (text: string) =>
+  text.includes('/')
+    ? (IPv4.isValidCIDRFourPartDecimal(text) || IPv6.isValidCIDR(text)) && !/\/0+$/.test(text)
+    : IPv4.isValidFourPartDecimal(text) || IPv6.isValid(text);
+
+/** The proxies in front of the service: how many, or which (https://expressjs.com/en/guide/behind-proxies.html). */
+export const proxies = () =>
+  z
+    .union([
+      z.string().regex(/^\d$/).transform(Number),
+      listOf((text) => NAMED_RANGES.includes(text) || isAddressRange(text)),
+    ])
+    .default(0)
+    .describe('a number of proxies, 0 to 9, or their comma-separated addresses, such as 10.0.0.0/8, loopback');
+
+/** A number of requests per number of seconds. */
+export const rate = () =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,6}\/[1-9]\d{0,4}$/)
+    .transform((text) => text.split('/').map(Number))
+    .transform(([requests = 0, seconds = 0]) => ({ requests, seconds }))
+    .optional()
+    .describe('requests/seconds such as 600/60');

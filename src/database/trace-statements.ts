@@ -1,0 +1,50 @@
+import { SpanKind, SpanStatusCode, TraceFlags, type Tracer, trace } from '@opentelemetry/api';
+import type { SqlDriverAdapterFactory, SqlQueryable } from '@prisma/driver-adapter-utils';
+
+/**
+ * Makes each statement of a sampled request a span. It records the text of the statement, never its parameters.
+ * @returns a function that wraps a driver adapter
+ */
+export const createStatementTracing =
+  ({ tracer }: { tracer: Tracer }) =>
+  (factory: SqlDriverAdapterFactory): SqlDriverAdapterFactory => {
+    const observe = <Queryable extends SqlQueryable>(queryable: Queryable): Queryable => {
+      const { queryRaw, executeRaw } = queryable;
+      queryable.queryRaw = (query) => within(query.sql, () => queryRaw.call(queryable, query));
+      queryable.executeRaw = (query) => within(query.sql, () => executeRaw.call(queryable, query));
+      return queryable;
+    };
+    const within = async <Result>(sql: string, send: () => Promise<Result>): Promise<Result> => {
+      if (trace.getActiveSpan()?.spanContext().traceFlags !== TraceFlags.SAMPLED) return send();
+      const summary = summarize(sql);
+      const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': summary, 'db.query.text': sql };
+      const span = tracer.startSpan(summary, { kind: SpanKind.CLIENT, attributes });
+      try {
+        return await send();
+      } catch (error) {
+        span.setAttribute('error.type', (error as Error).name).setStatus({ code: SpanStatusCode.ERROR });
+        throw error;
+      } finally {
+        span.end();
+      }
+    };
+    return {
+      provider: factory.provider,
+      adapterName: factory.adapterName,
+      connect: async () => {
+        const adapter = observe(await factory.connect());
+        const { startTransaction } = adapter;
+        adapter.startTransaction = async (level) => observe(await startTransaction.call(adapter, level));
+        return adapter;
+      },
+    };
+  };
+
+/** The operation and table of a statement, such as `INSERT plants`. */
+const summarize = (sql: string): string => {
+  const [, words = '', table] =
+    /\b(INSERT INTO|UPDATE|DELETE FROM|FROM)\s+(?:"?\w+"?\.)?"?(\w+)\b(?!\()/i.exec(sql) ?? [];
+  if (table === undefined) return 'postgresql';
+  const [verb = ''] = words.toUpperCase().split(' ');
+  return `${verb === 'FROM' ? 'SELECT' : verb} ${table}`;
+};

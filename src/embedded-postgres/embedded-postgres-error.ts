@@ -1,4 +1,0 @@
-/** The embedded PostgreSQL cannot run here; `message` says why and what to do. */
-export class EmbeddedPostgresError extends Error {
-  override name = 'EmbeddedPostgresError';
-}

@@ -1,0 +1,98 @@
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { ApiError } from './api-error.ts';
+import { closeAfter, endInStages } from './close-in-stages.ts';
+import { commonErrors } from './common-errors.ts';
+import type { Connections } from './connections.ts';
+import { DEFAULT_HEADERS } from './response-headers.ts';
+import { sendJson } from './send-json.ts';
+import { isTimedByReader } from './stream-body.ts';
+
+/** The code of the error for a request that does not arrive within `requestTimeout`. */
+const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
+
+export const REQUEST_NOT_HTTP = new ApiError(commonErrors.requestNotHttp);
+export const CONNECT_NOT_ALLOWED = new ApiError(commonErrors.methodNotAllowed, 'CONNECT is not allowed here.', {
+  headers: { Allow: '' },
+});
+const REQUEST_TOO_SLOW = new ApiError(commonErrors.requestTooSlow);
+
+/** Responds to data and requests that never reach the app. `onRefused` is called with each error that is sent. */
+export const createRefusals = ({ onRefused = () => {} }: { onRefused?: ((error: ApiError) => void) | undefined }) => ({
+  /** Responds to a request with a malformed body or a target that is not a path, and closes the connection. */
+  request: (response: ServerResponse, error: ApiError): void => {
+    if (response.headersSent) {
+      if (!response.writableFinished) response.destroy();
+      return;
+    }
+    onRefused(error);
+    closeAfter(response);
+    response.statusCode = error.status;
+    for (const [name, value] of Object.entries({ ...DEFAULT_HEADERS, ...error.headers })) {
+      response.setHeader(name, value);
+    }
+    sendJson(response, error);
+  },
+  /** Responds to data that is not a request, and closes the connection. */
+  connection: (socket: Duplex, error: ApiError): void => {
+    onRefused(error);
+    const body = JSON.stringify(error);
+    const headers = {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+      Connection: 'close',
+      ...DEFAULT_HEADERS,
+      ...error.headers,
+    };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    endInStages(socket, `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`);
+  },
+});
+
+/** The error of a `clientError` event. */
+export type ClientError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
+
+type ClientErrorOptions = {
+  error: ClientError;
+  socket: Socket;
+  connections: Connections;
+  refuse: ReturnType<typeof createRefusals>;
+};
+
+/**
+ * Responds with an Error to data that Node.js cannot parse. Earlier requests on the connection get their responses
+ * first. A request that already has its response gets no second one.
+ */
+export const respondToClientError = ({ error, socket, connections, refuse }: ClientErrorOptions): void => {
+  const apiError = toApiError(error);
+  const { current, last, unfinished } = connections.find(socket) ?? {};
+  // Node.js reports a request once. The connection stays open, and the next request on it has its own time.
+  if (error.code === TIMEOUT && current?.req.complete === false && isTimedByReader(current.req)) return;
+  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+  // What cannot be parsed is the rest of the body, and its request has its response.
+  else if (unfinished?.complete === false) endInStages(socket);
+  else if (last === undefined || last.req.complete)
+    connections.enqueue(socket, () => refuse.connection(socket, apiError));
+  else if (last !== current) connections.replaceLast(socket, () => refuse.connection(socket, apiError));
+  // A client that ends its side within a body has probably disconnected. The request is logged as aborted.
+  else if (error.code === 'HPE_INVALID_EOF_STATE') refuse.connection(socket, apiError);
+  else if (!last.headersSent) refuse.request(last, apiError);
+  else connections.enqueue(socket, () => endInStages(socket));
+};
+
+const toApiError = ({ code, rawPacket, bytesParsed = 0 }: ClientError): ApiError => {
+  if (code === TIMEOUT) return REQUEST_TOO_SLOW;
+  if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return REQUEST_NOT_HTTP;
+  const text = rawPacket.toString('latin1');
+  const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)[0] ?? '';
+  const [, method] = /^([\w!#$%&'*+.^`|~-]{1,64}) \S+ HTTP\/1\.[01]\r?$/.exec(line) ?? [];
+  return method === undefined || method !== method.toUpperCase() ? REQUEST_NOT_HTTP : methodUnknown(method);
+};
+
+/** Node.js does not parse the path of a request with an unknown method, so the response lists all methods. */
+const methodUnknown = (method: string) =>
+  new ApiError(commonErrors.methodNotAllowed, `${method} is not a method of this service; use ${METHODS}.`, {
+    headers: { Allow: METHODS },
+  });

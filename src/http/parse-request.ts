@@ -1,0 +1,56 @@
+import { parse } from 'node:querystring';
+import type { z } from 'zod';
+import { ApiError } from './api-error.ts';
+import { commonErrors } from './common-errors.ts';
+
+/**
+ * Parses a query (Express setting `query parser`). A repeated parameter becomes an array.
+ * @throws {ApiError} code 1005 if it is not percent-encoded UTF-8, which `parse` would silently replace
+ */
+export const parseQuery = (query: string | null) => {
+  try {
+    decodeURIComponent(query ?? '');
+  } catch {
+    throw new ApiError(commonErrors.parameterWrong, 'The query is not percent-encoded UTF-8.');
+  }
+  // By default, `parse` ignores all but the first 1000 parameters.
+  return parse(query ?? '', '&', '=', { maxKeys: 0 });
+};
+
+/**
+ * Validates a body.
+ * @throws {ApiError} code 1003, with a JSON Pointer for every wrong field
+ */
+export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> => {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  throw describeFields(result.error, 'The body');
+};
+
+/** The error 1003 for what a schema found. `whole`: what to call that which has the fields. */
+export const describeFields = ({ issues }: z.ZodError, whole: string): ApiError => {
+  const fields = issues.map(({ path, message }) => ({
+    pointer: path.map((key) => `/${String(key)}`).join(''),
+    detail: message,
+  }));
+  const sentences = fields.map(({ pointer, detail }) => `${pointer.slice(1) || whole} ${detail}`);
+  return new ApiError(commonErrors.fieldWrong, `${sentences.join('; ')}.`, { fields });
+};
+
+/**
+ * Validates the parameters of a path or a query. Ignores unknown parameters, unless the schema is strict.
+ * @throws {ApiError} code 1005, naming every wrong parameter
+ */
+export const parseParameters = <Schema extends z.ZodObject>(schema: Schema, values: object): z.infer<Schema> => {
+  const result = schema.safeParse(values);
+  if (result.success) return result.data;
+  const wrong = new Map(
+    result.error.issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key): [string, string] => [key, 'is not known'])
+        : [[issue.path.join('.'), issue.message]],
+    ),
+  );
+  const sentences = [...wrong].map(([name, message]) => `The parameter ${name} ${message}.`);
+  throw new ApiError(commonErrors.parameterWrong, sentences.join(' '));
+};

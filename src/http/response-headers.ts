@@ -1,0 +1,45 @@
+import type { RequestHandler } from 'express';
+
+/** A route may override these. The other headers that helmet sets only matter for pages. */
+export const DEFAULT_HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' };
+
+const defaults = Object.entries(DEFAULT_HEADERS);
+
+export const setDefaultHeaders: RequestHandler = (_request, response, next) => {
+  for (const [name, value] of defaults) response.setHeader(name, value);
+  next();
+};
+
+/** How long a browser may cache a preflight response, in seconds. */
+const MAX_AGE = 600;
+
+const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+const ALLOWED_HEADERS =
+  'Authorization, Content-Encoding, Content-Type, If-Match, If-None-Match, traceparent, tracestate, X-Request-Id';
+/** The response headers that a page may read, besides those that are always allowed. */
+const EXPOSED_HEADERS =
+  'Content-Disposition, ETag, Link, RateLimit, RateLimit-Policy, Retry-After, traceresponse, WWW-Authenticate, X-Request-Id';
+
+/**
+ * Allows pages of these origins to use the service from a browser (https://fetch.spec.whatwg.org/#http-cors-protocol).
+ * Credentials are not allowed: the page must send a token itself.
+ */
+export const createCors = ({ origins }: { origins: readonly string[] }): RequestHandler => {
+  const allowed = new Set(origins);
+  return (request, response, next) => {
+    response.vary('Origin');
+    const { origin, 'access-control-request-method': preflight } = request.headers;
+    if (origin === undefined || !allowed.has(origin)) return next();
+    response.setHeader('Access-Control-Allow-Origin', origin);
+    if (request.method !== 'OPTIONS' || preflight === undefined) {
+      response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
+      return next();
+    }
+    response.set({
+      'Access-Control-Allow-Methods': ALLOWED_METHODS,
+      'Access-Control-Allow-Headers': ALLOWED_HEADERS,
+      'Access-Control-Max-Age': `${MAX_AGE}`,
+    });
+    response.status(204).end();
+  };
+};

@@ -1,0 +1,54 @@
+import type { Logger } from 'pino';
+import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
+import type { Config } from '../config/config.ts';
+import type { ApiError } from '../http/api-error.ts';
+import type { WatchedExports } from './export-metrics.ts';
+import type { PoolState } from './metrics.ts';
+import { createMetricsServer } from './metrics-server.ts';
+
+type InstrumentsOptions = {
+  config: Pick<Config, 'metrics' | 'tracing'>;
+  logger: Logger;
+  /** Every code that an Error may have. */
+  errorCodes: readonly number[];
+  /** The number of this process, if there are several. */
+  worker?: number | undefined;
+};
+
+/**
+ * Metrics if METRICS_PORT is set, traces if OTEL_EXPORTER_OTLP_ENDPOINT is set. What is not set is not loaded, and adds
+ * nothing to a request.
+ */
+export const createInstruments = async ({ config, logger, worker, errorCodes }: InstrumentsOptions) => {
+  const metrics = config.metrics && (await import('./metrics.ts')).createMetrics({ worker, errorCodes });
+  const tracing = config.tracing && (await import('./tracing.ts')).createTracing({ ...config.tracing, logger });
+  const metricsServer =
+    metrics && config.metrics && worker === undefined
+      ? createMetricsServer({ ...config.metrics, read: metrics.read, logger })
+      : undefined;
+  return {
+    tracer: tracing?.tracer,
+    /** Middleware that measures and traces each request. */
+    observers: [metrics?.observeRequest, tracing?.observeRequest].filter((observer) => observer !== undefined),
+    /** Counts an error response that no route sent, for instance to malformed HTTP. */
+    countRefusal: ({ code }: ApiError): void => metrics?.countError(code),
+    /** @returns undefined if the queue is neither measured nor traced */
+    observeQueue: (name: string, queue: ObservedQueue): QueueObserver | undefined => {
+      const measured = metrics?.observeQueue(name, queue);
+      const traced: QueueObserver | undefined = tracing?.observeQueue(name);
+      if (!measured || !traced) return measured ?? traced;
+      return { ...traced, around: (notes, run) => measured.around(notes, () => traced.around(notes, run)) };
+    },
+    /** Counts the rows of imports; undefined without metrics. */
+    observeImports: metrics?.observeImports,
+    /** `droppedLines` returns the number of log lines dropped so far. */
+    watchLog: (droppedLines: () => number): void => metrics?.watchLog(droppedLines),
+    watchExports: (exports: WatchedExports): void => metrics?.watchExports(exports),
+    watchPool: (read: () => PoolState): void => metrics?.watchPool(read),
+    /** Serves the metrics, except in a worker: there the primary process does. */
+    start: async (): Promise<void> => metricsServer?.start(),
+    stop: async (): Promise<void> => {
+      await Promise.all([metricsServer?.stop(), tracing?.stop()]);
+    },
+  };
+};

@@ -1,0 +1,98 @@
+import { type Logger, pino } from 'pino';
+import pretty from 'pino-pretty';
+import sonicBoom from 'sonic-boom';
+
+/** Bytes to collect before a write. */
+const BUFFER_SIZE = 16_384;
+/** The longest time that lines wait for a write, in ms. */
+const FLUSH_INTERVAL = 500;
+/** Bytes that one write to a pipe keeps together (PIPE_BUF). Larger writes of several processes would mix their lines. */
+const ATOMIC_WRITE = 4096;
+/** Bytes of lines to keep while the log cannot be written. Further lines are dropped. */
+const MAX_WAITING = 1_048_576;
+/** How long a process waits at exit for its last lines to be written, in ms. */
+const FLUSH_TIMEOUT = 1000;
+
+type LogOptions = { level: string; format: 'auto' | 'json' | 'pretty'; worker?: number | undefined };
+
+export type Log = {
+  logger: Logger;
+  /** The number of lines dropped because the log could not be written. */
+  droppedLines: () => number;
+  /** Resolves once all lines are written, or after FLUSH_TIMEOUT. */
+  flush: () => Promise<void>;
+};
+
+/**
+ * Logs to standard output: one JSON line per event, or readable lines on a terminal. If the log cannot be written (a full
+ * disk, a pipe that nobody reads), the process drops and counts lines instead of waiting.
+ * @param worker the number of this process, if there are several
+ */
+export const createLog = ({ level, format, worker }: LogOptions): Log => {
+  const readable = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
+  // pino.destination writes synchronously at exit, and on a full disk retries forever.
+  const destination = new sonicBoom.SonicBoom({
+    fd: 1,
+    maxLength: MAX_WAITING,
+    ...(readable
+      ? // Only a terminal is sure to read what is written to it.
+        { sync: process.stdout.isTTY === true, minLength: 0 }
+      : { sync: false, periodicFlush: FLUSH_INTERVAL, ...gathering(worker) }),
+  });
+  let droppedLines = 0;
+  const onDrop = () => {
+    droppedLines += 1;
+  };
+  destination.on('drop', onDrop);
+  destination.once('error', reportOnce);
+  destination.on('error', () => {});
+  const logger = pino(
+    {
+      level,
+      base: worker === undefined ? null : { worker },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    readable ? makeReadable(destination, onDrop) : destination,
+  );
+  return { logger, droppedLines: () => droppedLines, flush: () => flush(destination) };
+};
+
+const reportOnce = ({ message }: Error) => {
+  process.stderr.write(
+    `plant-store: the log cannot be written (${message}). The service keeps running and drops log lines.\n`,
+  );
+};
+
+/** While pino-pretty waits for its destination, it would keep any number of lines. */
+const makeReadable = (destination: sonicBoom.SonicBoom, onDrop: () => void) => {
+  const lines = pretty({
+    destination,
+    ignore: 'pid,hostname',
+    translateTime: 'SYS:HH:MM:ss.l',
+    singleLine: true,
+    errorLikeObjectKeys: ['err'],
+  });
+  return {
+    write: (line: string) => {
+      if (lines.writableLength > MAX_WAITING) onDrop();
+      else lines.write(line);
+    },
+  };
+};
+
+/** Flushes twice: the first flush may only wait for a write in progress and leave later lines. */
+const flush = async (destination: sonicBoom.SonicBoom): Promise<void> => {
+  const flushOnce = () => new Promise<void>((resolve) => destination.flush(() => resolve()));
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, FLUSH_TIMEOUT);
+  });
+  await Promise.race([flushOnce().then(flushOnce), tooLong]);
+  clearTimeout(timer);
+};
+
+const gathering = (worker: number | undefined) =>
+  worker === undefined
+    ? { minLength: BUFFER_SIZE, maxWrite: 4 * BUFFER_SIZE }
+    : { minLength: ATOMIC_WRITE / 2, maxWrite: ATOMIC_WRITE };

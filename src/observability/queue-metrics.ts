@@ -1,0 +1,75 @@
+import { Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
+
+/** Up to the largest batch; see batchItems in request-limits.ts. */
+const SIZE_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+/** In seconds, from a flush to a fast disk to the default statement timeout. */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** @returns a function that measures the queue of a given name */
+export const createQueueMetrics = ({ registry }: { registry: Registry }) => {
+  const common = { labelNames: ['queue'] as const, registers: [registry] };
+  const queues = new Map<string, ObservedQueue>();
+  new Gauge({
+    ...common,
+    name: 'plant_store_queue_items',
+    help: 'Requests waiting for a batch.',
+    collect() {
+      for (const [queue, { length }] of queues) this.set({ queue }, length());
+    },
+  });
+  const limit = new Gauge({
+    ...common,
+    name: 'plant_store_queue_limit_items',
+    help: 'Maximum number of requests waiting for a batch (QUEUE_LIMIT).',
+  });
+  new Gauge({
+    ...common,
+    name: 'plant_store_queue_bytes',
+    help: 'Approximate memory used by requests waiting for a batch.',
+    collect() {
+      for (const [queue, { bytes }] of queues) this.set({ queue }, bytes());
+    },
+  });
+  const byteLimit = new Gauge({
+    ...common,
+    name: 'plant_store_queue_limit_bytes',
+    help: 'Maximum memory for requests waiting for a batch.',
+  });
+  const size = new Histogram({
+    ...common,
+    name: 'plant_store_batch_items',
+    help: 'Requests per batch, which is one statement.',
+    buckets: SIZE_BUCKETS,
+  });
+  const duration = new Histogram({
+    ...common,
+    name: 'plant_store_batch_duration_seconds',
+    help: 'Time from sending a batch to PostgreSQL to its result, including retries.',
+    buckets: DURATION_BUCKETS,
+  });
+  const underWay = new Gauge({
+    ...common,
+    name: 'plant_store_batches_under_way',
+    help: 'Batches sent to PostgreSQL and still without a result.',
+  });
+  return (queue: string, observed: ObservedQueue): QueueObserver => {
+    queues.set(queue, observed);
+    limit.set({ queue }, observed.limit);
+    byteLimit.set({ queue }, observed.byteLimit);
+    underWay.set({ queue }, 0);
+    return {
+      around: async (notes, run) => {
+        const startedAt = performance.now();
+        size.observe({ queue }, notes.length);
+        underWay.inc({ queue });
+        try {
+          return await run();
+        } finally {
+          underWay.dec({ queue });
+          duration.observe({ queue }, (performance.now() - startedAt) / 1000);
+        }
+      },
+    };
+  };
+};

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { errorCodes } from './api-errors.ts';
+import { createOpenApiDocument } from './openapi-document.ts';
+
+const document = createOpenApiDocument({ basePath: '' });
+
+test('openapi.json is up to date (if not: npm run openapi)', () => {
+  expect(readFileSync('openapi.json', 'utf8')).toBe(`${JSON.stringify(document, null, 2)}\n`);
+});
+
+test("the document passes Redocly's recommended rules without warnings", async () => {
+  const problems = await lintFromString({
+    source: JSON.stringify(document),
+    config: await createConfig({ extends: ['recommended'] }),
+  });
+  expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
+});
+
+test('servers contains the base path; health checks stay at the root', () => {
+  const { servers, paths } = createOpenApiDocument({ basePath: '/api/v1' });
+  expect(servers[0]?.url).toBe('/api/v1');
+  expect(paths['/livez']?.servers?.[0]?.url).toBe('/');
+});
+
+test('the document has an example of every error code', () => {
+  const codes = errorCodes.map(({ code }) => code);
+  for (const pattern of [/"value":\{"error":(\d+)/g, /"value":\{"type":"[^"]+","title":[^}]*"code":(\d+)/g]) {
+    const described = new Set([...JSON.stringify(document).matchAll(pattern)].map(([, code]) => Number(code)));
+    expect([...described].sort()).toEqual(codes.sort());
+  }
+});

@@ -1,0 +1,45 @@
+import { ApiError, defineErrors, unavailable } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
+import { PlantChangedError, PlantIdTakenError, PlantUnknownError, SearchTimeoutError } from './plant-errors.ts';
+
+/** The errors of operations on plants. */
+export const plantErrorCodes = defineErrors({
+  idTaken: {
+    code: 1004,
+    status: 400,
+    title: 'Id taken',
+    when: 'the id is taken',
+    advice:
+      'Choose another id, or change the stored plant with PUT or PATCH. If an earlier request with this id got no response, read the plant: it may be yours.',
+    example: { message: 'The id 17 is taken.' },
+  },
+  plantUnknown: {
+    code: 1201,
+    status: 404,
+    title: 'No such plant',
+    when: 'there is no such plant',
+    advice: 'Check the id. Only POST /plants creates a plant; PUT and PATCH do not.',
+    example: { message: 'There is no plant with the id 17.' },
+  },
+  searchTooSlow: {
+    code: 1505,
+    status: 503,
+    isFault: false,
+    title: 'Search too slow',
+    when: 'the search took too long',
+    advice:
+      'Narrow the search, for example with three or more characters of the name, or with a tag. The database is fine.',
+    example: {
+      message:
+        'The search took too long. Narrow it, for example with three or more characters of the name, or with a tag.',
+    },
+  },
+});
+
+/** @returns undefined for an error that is not about plants */
+export const toPlantApiError = (error: unknown): ApiError | undefined => {
+  if (error instanceof PlantIdTakenError) return new ApiError(plantErrorCodes.idTaken, error.message);
+  if (error instanceof PlantUnknownError) return new ApiError(plantErrorCodes.plantUnknown, error.message);
+  if (error instanceof PlantChangedError) return new ApiError(commonErrors.preconditionFailed, error.message);
+  return error instanceof SearchTimeoutError ? unavailable(plantErrorCodes.searchTooSlow, error) : undefined;
+};

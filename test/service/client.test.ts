@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { createPlantClient, type NewPlant, type PlantClient, type Problem } from '../../client/plant-client.ts';
+import type { TestService } from '../support/test-service.ts';
+import { useTestServices } from '../support/use-test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+test('openapi-types.ts was generated from the current openapi.json (if not: npm run client)', () => {
+  const [head = '', ...lines] = readFileSync('client/openapi-types.ts', 'utf8').split('\n');
+  const hash = createHash('sha256').update(readFileSync('openapi.json')).update(lines.join('\n')).digest('hex');
+  expect(head).toContain(`SHA-256 of both: ${hash}`);
+});
+
+test('the client depends on the version of openapi-fetch that these tests use', () => {
+  const versionIn = (path: string, kind: string) => JSON.parse(readFileSync(path, 'utf8'))[kind]['openapi-fetch'];
+  expect(versionIn('client/package.json', 'dependencies')).toBe(versionIn('package.json', 'devDependencies'));
+});
+
+const start = useTestServices();
+
+describe.each([9_223_372_036_854_775_807n, 9_007_199_254_740_993n, -9_223_372_036_854_775_808n])(
+  'the plant %s',
+  (id) => {
+    let service: TestService;
+    let plants: PlantClient;
+    beforeEach(async () => {
+      service = await start({ BASE_PATH: '/api/v1' });
+      plants = createPlantClient({ baseUrl: `${service.baseUrl}/api/v1`, token: service.token });
+    });
+
+    test('is created, read, listed, replaced, patched and deleted with a bigint id', async () => {
+      const path = { id };
+      const created = await plants.POST('/plants', { body: { id, name: 'Ginkgo', tag: 'tree' } });
+      expect(created.data).toEqual({ name: 'Ginkgo', tag: 'tree' });
+      expect((await service.stored(id))?.id).toBe(String(id));
+
+      const { data: read, response } = await plants.GET('/plants/{id}', { params: { path } });
+      expect(read satisfies { id: bigint } | undefined).toEqual({ id, name: 'Ginkgo', tag: 'tree' });
+      const { data: page } = await plants.GET('/plants', { params: { query: { limit: 1, tag: 'tree' } } });
+      expect(page).toEqual([{ id, name: 'Ginkgo', tag: 'tree' }]);
+
+      const etag = response.headers.get('ETag') ?? '';
+      const replace = () =>
+        plants.PUT('/plants/{id}', {
+          params: { path, header: { 'If-Match': etag } },
+          body: { name: 'Fir', tag: 'Abies' },
+        });
+      expect((await replace()).data).toEqual({ name: 'Fir', tag: 'Abies' });
+      expect((await replace()).error?.code).toBe(1204);
+
+      const patched = await plants.PATCH('/plants/{id}', { params: { path }, body: { tag: null } });
+      expect(patched.data).toEqual({ name: 'Fir' });
+      const deleted = await plants.DELETE('/plants/{id}', { params: { path } });
+      expect([deleted.response.status, deleted.error]).toEqual([204, undefined]);
+      expect(await service.stored(id)).toBeUndefined();
+    });
+
+    test('results in an error if its id is taken or does not exist', async () => {
+      const body = { id, name: 'Ginkgo' };
+      await plants.POST('/plants', { body });
+      const taken = await plants.POST('/plants', { body });
+      expect(taken.error satisfies Problem | undefined).toEqual({
+        type: '/api/v1/docs/errors/1004',
+        title: 'Id taken',
+        status: 400,
+        detail: `The id ${id} is taken.`,
+        code: 1004,
+      });
+      const wrong = await plants.POST('/plants', { body: { id, name: 5 as never } });
+      expect(wrong.error?.errors).toEqual([{ pointer: '/name', detail: 'should be a string' }]);
+      const { error, data } = await plants.GET('/plants/{id}', { params: { path: { id: 0n } } });
+      expect([data, error?.code]).toEqual([undefined, 1201]);
+    });
+  },
+);
+
+test('the client converts an Error that Express does not send to problem details', async () => {
+  const service = await start();
+  // Node.js refuses a header that is too large before Express sees it.
+  const fetchTooLarge = (request: Request) => {
+    request.headers.set('X-Large', 'x'.repeat(20_000));
+    return fetch(request);
+  };
+  const plants = createPlantClient({ baseUrl: service.baseUrl, token: service.token, fetch: fetchTooLarge });
+  expect((await plants.GET('/plants')).error).toEqual({
+    type: 'about:blank',
+    title: 'Bad Request',
+    status: 400,
+    detail: 'The request is not valid HTTP/1.1, or its header is too large.',
+    code: 1006,
+  });
+});
+
+describe('import and export', () => {
+  let service: TestService;
+  let plants: PlantClient;
+  beforeEach(async () => {
+    service = await start({ BASE_PATH: '/api/v1' });
+    plants = createPlantClient({ baseUrl: `${service.baseUrl}/api/v1`, token: service.token });
+  });
+
+  /** Plants whose ids exceed the precision of a double. */
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      id: 9_007_199_254_740_993n + 2n * BigInt(index),
+      name: `Fir ${index} "é"\n`,
+      ...(index % 2 === 0 && { tag: index % 3 === 0 ? '' : 'Abies' }),
+    }));
+
+  test('imports plants from an iterable and exports them, with bigint ids', async () => {
+    const sent = many(12_000);
+    const { data, error } = await plants.importPlants(
+      (async function* () {
+        yield* sent;
+      })(),
+    );
+    expect([data, error]).toEqual([{ created: 12_000, replaced: 0, skipped: 0, failed: 0, errors: [] }, undefined]);
+    expect(await Array.fromAsync(plants.exportPlants())).toEqual(sent);
+    const tagged = await Array.fromAsync(plants.exportPlants({ tag: '', q: 'fir 6' }));
+    expect(tagged).toEqual(sent.filter(({ name, tag }) => tag === '' && name.startsWith('Fir 6')));
+  });
+
+  test('reports failed rows, and whether the import stopped early', async () => {
+    const [first, second] = many(2) as [NewPlant, NewPlant];
+    const { data, response } = await plants.importPlants([first, first, second]);
+    expect(data).toMatchObject({ created: 2, failed: 1, errors: [{ line: 2, id: first.id, error: 1004 }] });
+    expect(response.ok).toBe(true);
+    const again = await plants.importPlants([first, second], { maxErrors: 0 });
+    expect([again.response.ok, again.data?.failed]).toEqual([false, 2]);
+    expect((await plants.importPlants([first, second], { onConflict: 'skip' })).data?.skipped).toBe(2);
+  });
+
+  test('reports errors as problem details', async () => {
+    const client = createPlantClient({ baseUrl: `${service.baseUrl}/api/v1`, token: 'wrong' });
+    expect((await client.importPlants([])).error).toMatchObject({ status: 401, code: 1101 });
+    await expect(client.exportPlants().next()).rejects.toMatchObject({
+      message: 'The token is wrong, expired or revoked.',
+      cause: { code: 1101 },
+    });
+  });
+
+  test('rejects if the iterable throws', async () => {
+    const failing = (async function* () {
+      yield* many(1);
+      throw new Error('no more plants');
+    })();
+    await expect(plants.importPlants(failing)).rejects.toThrow();
+  });
+
+  test('throws if the export is incomplete', async () => {
+    await service.database.query(
+      `INSERT INTO plants SELECT id, repeat('x', 10000) FROM generate_series(1, 4000) AS id`,
+    );
+    const read = async () => {
+      let count = 0;
+      for await (const { id } of plants.exportPlants()) {
+        expect(id).toBe(BigInt(++count));
+        if (count > 1) continue;
+        await service.database.query(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+        );
+      }
+    };
+    await expect(read()).rejects.toThrow('The export is incomplete.');
+  });
+
+  test('cancels the export if the caller stops reading', async () => {
+    await service.database.query(
+      `INSERT INTO plants SELECT id, repeat('x', 10000) FROM generate_series(1, 4000) AS id`,
+    );
+    for await (const { id } of plants.exportPlants()) if (id === 2n) break;
+    await waitUntil('the export to end', () => service.log.some(({ msg }) => msg === 'request aborted'));
+  });
+});

@@ -1,0 +1,99 @@
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { createPool } from '../../src/database/database.ts';
+import { classifyDatabaseError } from '../../src/database/database-error.ts';
+import { createTcpProxy } from '../faults/tcp-proxy.ts';
+import { blockedStatements, lockTable, waitForBlocked } from '../support/lock-table.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+import { useTestServices } from '../support/use-test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const start = useTestServices();
+
+const timed = async <Value>(promise: Promise<Value>) => {
+  const startedAt = performance.now();
+  const value = await promise;
+  return { value, duration: performance.now() - startedAt };
+};
+
+describe('a database that does not respond', () => {
+  test('to a token lookup: 503, code 1501, after a fifth of REQUEST_TIMEOUT', async () => {
+    const service = await start({ REQUEST_TIMEOUT: '20' });
+    const unlock = await lockTable(service.database.url, 'tokens');
+    const { value, duration } = await timed(service.post({ id: 1, name: 'Fir' }).then((response) => response));
+    await unlock();
+    expect([value.status, value.body.error]).toEqual([503, 1501]);
+    expect(duration).toBeLessThan(10_000);
+    expect(await service.stored(1n)).toBeUndefined();
+    expect((await service.post({ id: 1, name: 'Fir' })).status).toBe(200);
+  });
+
+  test('to a readiness check: 503, code 1501, after a fifth of REQUEST_TIMEOUT', async () => {
+    const service = await start({ REQUEST_TIMEOUT: '20' });
+    const unlock = await lockTable(service.database.url, '_prisma_migrations');
+    const { value, duration } = await timed(service.agent.get('/readyz').then((response) => response));
+    await unlock();
+    expect([value.status, value.body.error]).toEqual([503, 1501]);
+    expect(duration).toBeLessThan(10_000);
+    expect((await service.agent.get('/readyz')).status).toBe(200);
+  });
+});
+
+test('concurrent readiness checks share one query and one connection', async () => {
+  const service = await start({ REQUEST_TIMEOUT: '60' });
+  const { url } = service.database;
+  expect((await service.post({ id: 1, name: 'Fir' })).status).toBe(200);
+  const unlock = await lockTable(url, '_prisma_migrations');
+  const { agent } = service;
+  const probes = Promise.all(Array.from({ length: 100 }, () => agent.get('/readyz').then(({ status }) => status)));
+  await waitForBlocked(service.database);
+  // By now, all of them are connected to the service.
+  expect((await service.post({ id: 2, name: 'Fir' })).status).toBe(200);
+  expect(await blockedStatements(service.database)).toHaveLength(1);
+  await unlock();
+  expect(new Set(await probes)).toEqual(new Set([200]));
+});
+
+test('a read-only database: 503, code 1501, and the service closes its connection', async () => {
+  const service = await start();
+  const { database } = service;
+  await service.post({ id: 1, name: 'Fir' });
+  // As in a failover to a standby: open sessions are closed, and new ones cannot write.
+  await database.administer(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
+  const sessions = `FROM pg_stat_activity WHERE datname = '${database.name}'`;
+  await database.administer(`SELECT pg_terminate_backend(pid) ${sessions}`);
+  await waitUntil(
+    'the end of the sessions',
+    async () => (await database.administer(`SELECT pid ${sessions}`)).length === 0,
+  );
+  const { status, body } = await service.post({ id: 2, name: 'Fir' });
+  expect([status, body]).toEqual([503, { error: 1501, message: 'The database cannot be reached. Try again later.' }]);
+  // Sessions that are open still cannot write; new ones can.
+  await database.administer(`ALTER DATABASE ${database.name} RESET default_transaction_read_only`);
+  expect((await service.post({ id: 2, name: 'Fir' })).status).toBe(200);
+  expect(await service.stored(2n)).toEqual({ id: '2', name: 'Fir', tag: null });
+});
+
+const database = useTestDatabase();
+
+test('a connection that stalls during a statement is closed; an idle connection is kept', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { hostname, port } = new URL(database.url);
+  const proxy = await createTcpProxy(Number(port), hostname);
+  stack.defer(proxy.close);
+  const statementTimeout = 1000;
+  const pool = createPool({ url: proxy.through(database.url), connections: 1, connectTimeout: 1000, statementTimeout });
+  stack.defer(() => pool.end());
+  const session = async () => (await pool.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+  const first = await session();
+  // No event marks a timeout that does not fire.
+  await setTimeout(2 * statementTimeout);
+  expect(await session()).toBe(first);
+  proxy.stall();
+  const { value, duration } = await timed(session().catch((error) => error));
+  expect(classifyDatabaseError(value)).toBe('interrupted');
+  expect(duration).toBeGreaterThanOrEqual(statementTimeout - 1);
+  expect(duration).toBeLessThan(10 * statementTimeout);
+  proxy.resume();
+  expect(await session()).not.toBe(first);
+});

@@ -1,0 +1,297 @@
+import { connect } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import { useTestService, useTestServices } from '../support/use-test-service.ts';
+
+const service = useTestService();
+
+/** Sends a body unchanged to `POST /plants`. */
+const postBytes = async (body: string | Uint8Array<ArrayBuffer> | undefined, headers: Record<string, string>) => {
+  const response = await fetch(`${service.baseUrl}/plants`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${service.token}`, ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Record<string, unknown>,
+  };
+};
+
+const json = { 'Content-Type': 'application/json' };
+const plant = (id: number) => Buffer.from(`{"id":${id},"name":"Fir"}`);
+
+describe('code 1000: the body is not JSON or not UTF-8', () => {
+  test.each([
+    ['an empty body', ''],
+    ['not JSON', 'id=1'],
+    ['incomplete JSON', '{"id":1,"name":"Fir"'],
+    ['text after the JSON', '{"id":1,"name":"Fir"} x'],
+    ['a number with a leading zero', '{"id":01,"name":"Fir"}'],
+    ['NaN', '{"id":NaN,"name":"Fir"}'],
+  ])('%s', async (_title, body) => {
+    const response = await postBytes(body, json);
+    expect(response.status).toBe(400);
+    expect(response.body.error).toBe(1000);
+  });
+
+  test.each([
+    ['a lone continuation byte', [0x80]],
+    ['an overlong slash', [0xc0, 0xaf]],
+    ['an encoded surrogate', [0xed, 0xa0, 0x80]],
+    ['UTF-16', [0xff, 0xfe]],
+  ])('%s', async (_title, bytes) => {
+    const body = Buffer.concat([Buffer.from('{"id":1,"name":"'), Buffer.from(bytes), Buffer.from('"}')]);
+    expect((await postBytes(body, json)).body.error).toBe(1000);
+  });
+
+  test('a body that claims to be compressed but is not', async () => {
+    expect((await postBytes(plant(1), { ...json, 'Content-Encoding': 'gzip' })).body.error).toBe(1000);
+  });
+
+  test('but the service ignores a leading byte order mark', async () => {
+    const response = await postBytes(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), plant(1000)]), json);
+    expect(response.status).toBe(200);
+  });
+});
+
+describe('code 1002: a body with too many values, or nested too deeply', () => {
+  const nested = (depth: number) => `{"id":1001,"name":"Fir","x":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+  const wide = (values: number) => `{"id":1002,"name":"Fir","x":[${Array(values).fill('{}').join()}]}`;
+
+  test.each([
+    ['nested 101 levels deep', nested(100)],
+    ['nested 500,000 levels deep', nested(500_000)],
+    ['nested and never closed', '['.repeat(520_000)],
+    ['with 10,000 objects', wide(10_000)],
+    ['with 340,000 objects', wide(340_000)],
+  ])('%s', async (_title, body) => {
+    expect(await postBytes(body, json)).toMatchObject({ status: 400, body: { error: 1002 } });
+  });
+
+  test.each([
+    ['nested 100 levels deep', nested(99)],
+    ['with 9,990 objects', wide(9_990)],
+  ])('but not a body %s', async (_title, body) => {
+    expect((await postBytes(body, json)).status).toBe(200);
+  });
+});
+
+test('accepts a body compressed as x-gzip', async () => {
+  const response = await postBytes(gzipSync(plant(1003)), { ...json, 'Content-Encoding': 'x-gzip' });
+  expect(response.status).toBe(200);
+});
+
+describe('code 1001: the content type or encoding is not supported', () => {
+  test.each([
+    'text/plain',
+    'application/json; charset=latin1',
+    'application/jsonp',
+    'json',
+    'application/merge-patch+json',
+  ])('%s', async (type) => {
+    const response = await postBytes(plant(1), { 'Content-Type': type });
+    expect(response.status).toBe(400);
+    expect(response.body.error).toBe(1001);
+  });
+
+  test('no content type at all', async () => {
+    expect((await postBytes(plant(1), {})).body.error).toBe(1001);
+    expect((await postBytes(undefined, {})).body.error).toBe(1001);
+  });
+
+  test.each(['compress', 'gzip, br', 'x', 'constructor', '__proto__'])('Content-Encoding: %s', async (encoding) => {
+    expect((await postBytes(plant(1), { ...json, 'Content-Encoding': encoding })).body.error).toBe(1001);
+  });
+
+  test.each(['Application/JSON', 'application/json;charset=UTF-8', 'application/json; charset="utf-8"; x=y'])(
+    'but %s is supported',
+    async (type) => {
+      await service.database.query('DELETE FROM plants WHERE id = 1100');
+      expect((await postBytes(plant(1100), { 'Content-Type': type })).status).toBe(200);
+    },
+  );
+
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['identity', (bytes: Buffer) => bytes],
+  ])('Content-Encoding: %s is supported', async (encoding, compress) => {
+    await service.database.query('DELETE FROM plants WHERE id = 1101');
+    const response = await postBytes(new Uint8Array(compress(plant(1101))), { ...json, 'Content-Encoding': encoding });
+    expect(response.status).toBe(200);
+  });
+});
+
+describe('code 1002: the body is too large', () => {
+  const tooLarge = Buffer.alloc(5_000_000, ' ');
+
+  test('according to its Content-Length', async () => {
+    const response = await postBytes(tooLarge, json);
+    expect(response.status).toBe(400);
+    expect(response.body).toEqual({ error: 1002, message: 'The body should be at most 1048576 bytes.' });
+    expect(response.headers.get('connection')).toBe('close');
+  });
+
+  test('after decompression, although only a few kilobytes were sent', async () => {
+    const bomb = new Uint8Array(gzipSync(tooLarge));
+    expect(bomb.length).toBeLessThan(10_000);
+    expect((await postBytes(bomb, { ...json, 'Content-Encoding': 'gzip' })).body.error).toBe(1002);
+  });
+
+  test('without a Content-Length', async () => {
+    let sent = 0;
+    const endless = new ReadableStream({
+      pull: (controller) => {
+        sent += 65_536;
+        controller.enqueue(new Uint8Array(65_536));
+      },
+    });
+    const init = {
+      method: 'POST',
+      headers: { ...json, Authorization: `Bearer ${service.token}` },
+      body: endless,
+      duplex: 'half',
+    };
+    const response = await fetch(`${service.baseUrl}/plants`, init as RequestInit);
+    expect(await response.json()).toMatchObject({ error: 1002 });
+    expect(sent).toBeLessThan(50_000_000);
+  });
+});
+
+describe('code 1003: a field is missing or invalid', () => {
+  test('the message names every invalid field', async () => {
+    const response = await service.post({ name: 5, tag: null });
+    expect(response.status).toBe(400);
+    expect(response.body).toEqual({
+      error: 1003,
+      message: 'id is required; name should be a string; tag should be a string.',
+    });
+  });
+
+  test.each(['[]', '"plant"', '1', 'null', 'true', '[{"id":1,"name":"Fir"}]'])(
+    'the body %s is not an object',
+    async (body) => {
+      expect((await service.post(body)).body).toEqual({
+        error: 1003,
+        message: 'The body should be a JSON object.',
+      });
+    },
+  );
+
+  test.each([
+    ['U+0000', '\\u0000'],
+    ['an unpaired high surrogate', '\\ud800'],
+    ['an unpaired low surrogate', 'x\\udc00'],
+    ['surrogates in the wrong order', '\\udc00\\ud800'],
+  ])('a name or tag with %s, which cannot be stored', async (_title, text) => {
+    const response = await service.post(`{"id":1300,"name":"${text}","tag":"${text}"}`);
+    expect(response.body).toEqual({ error: 1003, message: expect.stringMatching(/^name should .*; tag should /) });
+    expect(await service.stored('1300')).toBeUndefined();
+  });
+
+  test('a field that only the prototype has is missing', async () => {
+    expect((await service.post('{"__proto__":{"id":1,"name":"Fir"}}')).body.error).toBe(1003);
+    expect((await service.post('{"id":1,"constructor":{"name":"Fir"}}')).body.message).toBe('name is required.');
+  });
+});
+
+describe('paths and methods', () => {
+  test('code 1200: no such path', async () => {
+    for (const path of ['/nothing', '/plants/1/2', '/%zz']) {
+      const response = await service.agent.get(path);
+      expect(response.status).toBe(404);
+      expect(response.body.error).toBe(1200);
+    }
+  });
+
+  test('code 1202: the method is not allowed; Allow lists those that are', async () => {
+    for (const [path, methods, allowed] of [
+      ['/plants', ['put', 'patch', 'delete'], 'GET, HEAD, POST, OPTIONS'],
+      ['/plants/1', ['post'], 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS'],
+      ['/livez', ['post', 'delete'], 'GET, HEAD, OPTIONS'],
+    ] as const) {
+      for (const method of methods) {
+        const response = await service.agent[method](path);
+        expect([response.status, response.headers.allow, response.body.error]).toEqual([405, allowed, 1202]);
+      }
+      const options = await service.agent.options(path);
+      expect([options.status, options.headers.allow, options.text]).toEqual([204, allowed, '']);
+    }
+    expect((await service.agent.options('/plants/1')).headers['accept-patch']).toBe('application/merge-patch+json');
+  });
+});
+
+test('every Error has a code and a message, and no header names the server software', async () => {
+  const responses = [await service.post('x'), await service.agent.get('/x'), await service.agent.post('/plants')];
+  for (const { body, headers } of responses) {
+    expect(body).toEqual({ error: expect.any(Number), message: expect.any(String) });
+    expect(headers).not.toHaveProperty('x-powered-by');
+    expect(headers).not.toHaveProperty('server');
+  }
+});
+
+/** Sends text unchanged on a new connection. @returns all that the service sends until it closes the connection */
+const sendRaw = (text: string, { baseUrl } = service): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1', () => socket.write(text));
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk;
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve(received));
+  });
+
+describe('requests that are not valid HTTP', () => {
+  const post = (id: number) => {
+    const body = `{"id":${id},"name":"Fir"}`;
+    const headers = `Host: x\r\nAuthorization: Bearer ${service.token}\r\nContent-Type: application/json\r\n`;
+    return `POST /plants HTTP/1.1\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
+  };
+
+  test.each([
+    ['no request line', 'garbage\r\n\r\n'],
+    ['two lengths', 'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}x'],
+    [
+      'a length and chunks',
+      'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['obsolete folding', 'GET /livez HTTP/1.1\r\nHost: x\r\nX-A: 1\r\n folded\r\n\r\n'],
+    ['a header that is too large', `GET /livez HTTP/1.1\r\nHost: x\r\nX-A: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['a target without a path', 'POST http:// HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['no Host', 'GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n'],
+  ])('code 1006: %s', async (_title, text) => {
+    const [head = '', body = ''] = (await sendRaw(text)).split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(JSON.parse(body)).toEqual({ error: 1006, message: expect.any(String) });
+  });
+
+  test('code 1202: CONNECT', async () => {
+    expect(await sendRaw('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 405 [\s\S]*"error":1202/);
+  });
+
+  test('ignores an unknown expectation', async () => {
+    const text = await sendRaw(post(1600).replace('\r\n', '\r\nExpect: tea\r\nConnection: close\r\n'));
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test('after a valid request do not replace its response', async () => {
+    expect(await sendRaw(`${post(1601)}garbage\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 200 [\s\S]*\{"name":"Fir"\}HTTP\/1\.1 400 [\s\S]*"error":1006/,
+    );
+    expect((await service.stored('1601'))?.name).toBe('Fir');
+  });
+});
+
+const start = useTestServices();
+
+test('code 1203: a request that does not arrive in time', async () => {
+  const impatient = await start({ REQUEST_TIMEOUT: '6' });
+  const head = `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${impatient.token}\r\n`;
+  for (const text of [head, `${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"id"`]) {
+    expect(await sendRaw(text, impatient)).toMatch(/^HTTP\/1\.1 408 Request Timeout[\s\S]*"error":1203/);
+  }
+});

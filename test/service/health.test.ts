@@ -1,0 +1,115 @@
+import { describe, expect, test } from '@jest/globals';
+import { lockPlants } from '../support/lock-plants.ts';
+import { waitForBlocked } from '../support/lock-table.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { useTestServices } from '../support/use-test-service.ts';
+
+const start = useTestServices();
+
+describe('GET /livez and GET /readyz', () => {
+  test('respond with 200 on a migrated database, without a token, at the root with any base path', async () => {
+    const service = await start({ BASE_PATH: '/api/v1' });
+    expect((await service.agent.get('/livez')).body).toEqual({ status: 'live' });
+    expect((await service.agent.get('/readyz')).body).toEqual({ status: 'ready' });
+    expect((await service.agent.head('/readyz')).status).toBe(200);
+    expect((await service.agent.get('/plants')).status).toBe(404);
+    expect((await service.agent.get('/api/v1/plants')).status).toBe(401);
+  });
+
+  test('live but not ready if the database is not migrated, code 1502', async () => {
+    const service = await start({}, { migrated: false });
+    expect((await service.agent.get('/livez')).status).toBe(200);
+    const expected = { error: 1502, message: 'The database is not migrated. Run: plant-store migrate' };
+    const ready = await service.agent.get('/readyz');
+    expect([ready.status, ready.body]).toEqual([503, expected]);
+    const post = await service.agent
+      .post('/plants')
+      .set('Authorization', `Bearer plant_${'x'.repeat(43)}`)
+      .send('{}');
+    expect([post.status, post.body]).toEqual([503, expected]);
+    expect(post.headers['retry-after']).toBe('1');
+  });
+
+  test('ready on a database that a newer release migrated', async () => {
+    const service = await start();
+    await service.database.query(`
+      INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+      VALUES ('newer', '', '99991231000000_newer', now(), now(), 1)`);
+    expect((await service.agent.get('/readyz')).status).toBe(200);
+  });
+
+  test.each([
+    ['is missing', 'DELETE FROM _prisma_migrations'],
+    ['is not finished', 'UPDATE _prisma_migrations SET finished_at = NULL'],
+    ['was rolled back', 'UPDATE _prisma_migrations SET rolled_back_at = now()'],
+  ])('not ready if a migration %s, code 1502', async (_title, change) => {
+    const service = await start();
+    await service.database.query(`${change} WHERE migration_name = '20261121020000_rate_limits'`);
+    const { status, body } = await service.agent.get('/readyz');
+    expect([status, body.error]).toEqual([503, 1502]);
+  });
+
+  test('live but not ready on a read-only database, code 1501, and the connection is closed', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { name, url, administer, drop } = await createTestDatabase();
+    stack.defer(drop);
+    await administer(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    const service = await start({}, { databaseUrl: url });
+    const ready = await service.agent.get('/readyz');
+    expect([ready.status, ready.body]).toEqual([
+      503,
+      { error: 1501, message: 'The database cannot be reached. Try again later.' },
+    ]);
+    expect((await service.agent.get('/livez')).status).toBe(200);
+    // Sessions that are open remain read-only, as in a failover after which the address leads to the new primary.
+    await administer(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    expect((await service.agent.get('/readyz')).status).toBe(200);
+  });
+
+  test('live but not ready without a database, code 1501; ready again once it is back', async () => {
+    const service = await start();
+    await service.post({ id: 1, name: 'Fir' });
+    const { name } = service.database;
+    const admin = (sql: string) => service.database.administer(sql);
+    await admin(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    const expected = { error: 1501, message: 'The database cannot be reached. Try again later.' };
+    const [ready, post] = [await service.agent.get('/readyz'), await service.post({ id: 2, name: 'Fir' })];
+    expect([ready.status, ready.body]).toEqual([503, expected]);
+    expect([post.status, post.body]).toEqual([503, expected]);
+    expect(post.headers['retry-after']).toBe('1');
+    expect((await service.agent.get('/livez')).status).toBe(200);
+    await admin(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    expect((await service.agent.get('/readyz')).status).toBe(200);
+    expect((await service.post({ id: 2, name: 'Fir' })).status).toBe(200);
+  });
+});
+
+test.each([
+  ['no server', { port: '1' }],
+  ['a wrong password', { password: 'wrong' }],
+  ['no such database', { pathname: '/nothing' }],
+])('%s: 503, code 1501, for readiness checks and other requests', async (_title, change) => {
+  const url = Object.assign(new URL(process.env.TEST_POSTGRES_URL ?? ''), change);
+  const service = await start({}, { databaseUrl: url.href });
+  const ready = await service.agent.get('/readyz');
+  expect([ready.status, ready.body.error]).toEqual([503, 1501]);
+  const post = await service.agent
+    .post('/plants')
+    .set('Authorization', `Bearer plant_${'x'.repeat(43)}`)
+    .send('{}');
+  expect([post.status, post.body.error]).toEqual([503, 1501]);
+});
+
+test('a service that stops refuses new connections and finishes the requests in progress', async () => {
+  const service = await start();
+  const unlock = await lockPlants(service.database.url);
+  const underWay = service.post({ id: 1, name: 'Fir' }).then((response) => response);
+  await waitForBlocked(service.database);
+  const stopped = service.stopServer();
+  await expect(fetch(`${service.baseUrl}/readyz`)).rejects.toThrow('fetch failed');
+  await unlock();
+  const { status, text, headers } = await underWay;
+  expect([status, text, headers.connection]).toEqual([200, '{"name":"Fir"}', 'close']);
+  await stopped;
+});

@@ -1,0 +1,718 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { killChildren } from '../support/children.ts';
+import { lockPlants } from '../support/lock-plants.ts';
+import { scrape } from '../support/scrape.ts';
+import { startStore } from '../support/store-process.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+let service: TestService;
+const start = async (environment: Record<string, string> = {}) => {
+  service = await startTestService(environment);
+};
+afterEach(() => service.stop());
+
+const NDJSON = 'application/x-ndjson';
+type Body = { created: number; replaced: number; skipped: number; failed: number; errors: object[] };
+
+type Import = { query?: string; type?: string; headers?: Record<string, string>; token?: string };
+
+const importPlants = async (body: string | Buffer, { query = '', type = NDJSON, headers = {} }: Import = {}) => {
+  const response = await fetch(`${service.baseUrl}/plants/import${query}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${service.token}`, 'Content-Type': type, ...headers },
+    body: body as string,
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Body };
+};
+
+const lines = (...rows: object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+const numbered = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => `{"id":${from + index},"name":"Fir ${from + index}"}\n`).join('');
+const counts = (created = 0, replaced = 0, skipped = 0, failed = 0) => ({ created, replaced, skipped, failed });
+const stored = async () =>
+  (await service.database.query('SELECT id, name, tag FROM plants ORDER BY id')).map(({ id, name, tag }) => [
+    id,
+    name,
+    tag,
+  ]);
+const count = async () => Number((await service.database.query('SELECT count(*) FROM plants'))[0]?.count);
+
+/** A request whose body the test writes in pieces. */
+const openImport = (query = '', headers: Record<string, string> = {}) => {
+  const request = httpRequest(`${service.baseUrl}/plants/import${query}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${service.token}`, 'Content-Type': NDJSON, ...headers },
+  });
+  request.on('error', () => {});
+  // Listens now, because the response may arrive before the test awaits it.
+  const responded = once(request, 'response');
+  responded.catch(() => {});
+  return Object.assign(request, { responded });
+};
+
+const answerOf = async (request: ClientRequest & { responded?: Promise<unknown[]> }) => {
+  const [response] = (await (request.responded ?? once(request, 'response'))) as [IncomingMessage];
+  let text = '';
+  for await (const chunk of response.setEncoding('utf8')) text += chunk;
+  return { status: response.statusCode as number, body: JSON.parse(text) };
+};
+
+const metrics = () => {
+  const line = service.log.find(({ msg }) => msg === 'metrics are served');
+  return scrape(`http://${line?.host}:${line?.port}/metrics`);
+};
+const ended = () => service.log.find(({ msg }) => msg === 'import ended');
+
+describe('the body', () => {
+  beforeEach(() => start());
+
+  test('may be NDJSON; blank lines are ignored', async () => {
+    const { status, text } = await importPlants(
+      '{"id":9223372036854775807,"name":"Fir","tag":"Abies"}\n\n \t\r\n{"id":-9223372036854775808,"name":""}',
+    );
+    expect([status, text]).toEqual([200, '{"created":2,"replaced":0,"skipped":0,"failed":0,"errors":[]}']);
+    expect(await stored()).toEqual([
+      ['-9223372036854775808', '', null],
+      ['9223372036854775807', 'Fir', 'Abies'],
+    ]);
+  });
+
+  test('may be CSV, with or without tags', async () => {
+    const type = 'text/csv; charset=UTF-8';
+    const csv = '\ufeffname,tag,more,id\r\n"Fir, ""white""",Abies,x,1\r\n\r\nYew,,y,2\r\nOak,"",z,9007199254740993\r\n';
+    expect(await importPlants(csv, { type })).toMatchObject({ status: 200, body: counts(3) });
+    expect(await importPlants('id,name\n3,Elm', { type })).toMatchObject({ status: 200, body: counts(1) });
+    expect(await stored()).toEqual([
+      ['1', 'Fir, "white"', 'Abies'],
+      ['2', 'Yew', null],
+      ['3', 'Elm', null],
+      ['9007199254740993', 'Oak', ''],
+    ]);
+  });
+
+  test('may be a JSON array with exact ids, even with more commas than other bodies may have', async () => {
+    const rows = Array.from(
+      { length: 25_000 },
+      (_, index) => `{"id":${9223372036854750000n + BigInt(index)},"name":""}`,
+    );
+    const { status, body } = await importPlants(` [${rows.join(',\n')}]\n`, { type: 'application/json' });
+    expect([status, body]).toMatchObject([200, counts(25_000)]);
+    const [range] = await service.database.query('SELECT min(id), max(id) FROM plants');
+    expect(range).toEqual({ min: '9223372036854750000', max: '9223372036854774999' });
+  });
+
+  test.each([
+    '{"id":1,"name":"Fir"}',
+    '[{"id":1,"name":"Fir"},]',
+    '[{"id":1,"name":"Fir"}',
+    '',
+    '[]]',
+    '[{"id":1]}',
+    '"["',
+  ])('that is not a JSON array: %j → 400, code 1000, and nothing is stored', async (text) => {
+    const { status, body } = await importPlants(text, { type: 'application/json' });
+    expect([status, body]).toMatchObject([400, { error: 1000, message: expect.any(String) }]);
+    expect(await count()).toBe(0);
+  });
+
+  test('that is an array has the numbers of its elements as lines', async () => {
+    const { body } = await importPlants('[{"id":1,"name":"Fir"},2,{"id":3}]', { type: 'application/json' });
+    expect(body).toEqual({
+      ...counts(1, 0, 0, 2),
+      errors: [
+        { line: 2, error: 1003, message: 'The element should be a JSON object.' },
+        { line: 3, id: 3, error: 1003, message: 'name is required.' },
+      ],
+    });
+  });
+
+  test('that is an array has at most BODY_LIMIT bytes', async () => {
+    const { status, body } = await importPlants(`[${' '.repeat(1_048_576)}]`, { type: 'application/json' });
+    expect([status, body]).toMatchObject([400, { error: 1002 }]);
+  });
+
+  test.each([
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('may be compressed: %s', async (encoding, compress) => {
+    const headers = { 'Content-Encoding': encoding };
+    expect(await importPlants(compress(numbered(1, 5000)), { headers })).toMatchObject({
+      status: 200,
+      body: counts(5000),
+    });
+    const array = `[${numbered(6001, 6010).trim().replaceAll('\n', ',')}]`;
+    expect(await importPlants(compress(array), { type: 'application/json', headers })).toMatchObject({
+      body: counts(10),
+    });
+    const bytes = compress(numbered(10_001, 30_000));
+    const { status, body } = await importPlants(bytes.subarray(0, bytes.length - 100), { headers });
+    expect([status, body]).toMatchObject([
+      400,
+      { error: 1000, message: expect.stringMatching(/^The body could not be/) },
+    ]);
+  });
+
+  test.each(['gzip', 'deflate', 'br'])('that cannot be decompressed (%s) → 400, code 1000', async (encoding) => {
+    const headers = { 'Content-Encoding': encoding };
+    for (const bytes of [Buffer.from('not compressed at all'), Buffer.alloc(100_000, 0xff)]) {
+      expect(await importPlants(bytes, { headers })).toMatchObject({ status: 400, body: { error: 1000 } });
+    }
+  });
+
+  test('that is very large after decompression is read in bounded memory', async () => {
+    const bomb = gzipSync(`${Buffer.alloc(268_435_456, ' ')}\n{"id":1,"name":"Fir"}\n`);
+    const before = process.memoryUsage().rss;
+    let most = 0;
+    const timer = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss);
+    }, 20);
+    const { body } = await importPlants(bomb, { headers: { 'Content-Encoding': 'gzip' } });
+    clearInterval(timer);
+    expect(body).toMatchObject({ ...counts(1, 0, 0, 1), errors: [{ line: 1, error: 1002 }] });
+    expect(most - before).toBeLessThan(100 * 1_048_576);
+  });
+
+  test('may be empty, but CSV needs a header row', async () => {
+    expect(await importPlants('')).toMatchObject({ status: 200, body: { ...counts(), errors: [] } });
+    expect(await importPlants('', { type: 'text/csv' })).toMatchObject({ status: 400, body: { error: 1003 } });
+  });
+
+  test.each([
+    ['text/plain', {}],
+    ['text/csv; charset=latin1', {}],
+    ['application/x-ndjson; charset=utf-16', {}],
+    [NDJSON, { 'Content-Encoding': 'zstd' }],
+  ])('of type %s with %j → 400, code 1001', async (type, headers) => {
+    expect(await importPlants('x', { type, headers })).toMatchObject({ status: 400, body: { error: 1001 } });
+  });
+
+  test('is invited by 100 Continue', async () => {
+    const request = openImport('', { Expect: '100-continue' });
+    request.flushHeaders();
+    await once(request, 'continue');
+    request.end('{"id":1,"name":"Fir"}');
+    expect(await answerOf(request)).toMatchObject({ status: 200, body: counts(1) });
+  });
+
+  test('has lines of at most BODY_LIMIT bytes; a longer one fails alone', async () => {
+    const row = (id: number, length: number) => `{"id":${id},"name":"${'x'.repeat(length)}"}`;
+    const room = 1_048_576 - row(1, 0).length;
+    const { body } = await importPlants([row(1, room), row(2, room + 1), row(3, 1)].join('\n'));
+    expect(body).toEqual({
+      ...counts(2, 0, 0, 1),
+      errors: [{ line: 2, error: 1002, message: 'The line should be at most 1048576 bytes.' }],
+    });
+  });
+});
+
+describe('a row', () => {
+  beforeEach(() => start());
+
+  test('fails with the same error as POST /plants, and the others are stored', async () => {
+    await service.post({ id: 1, name: 'Fir' });
+    const { status, text, body } = await importPlants(
+      [
+        '{"id":9223372036854775807,"name":7}',
+        '{"id":2,"name":"Yew"}',
+        '',
+        '{"id":1,"name":"Fir"}',
+        'nonsense',
+        '{"id":9223372036854775808,"name":"Fir"}',
+        '{"id":3,"name":"\\u0000"}',
+      ].join('\n'),
+    );
+    expect([status, body]).toMatchObject([200, counts(1, 0, 0, 5)]);
+    expect(body.errors).toMatchObject([
+      { line: 1, error: 1003, message: 'name should be a string.' },
+      { line: 4, id: 1, error: 1004, message: 'The id 1 is taken.' },
+      { line: 5, error: 1000 },
+      { line: 6, error: 1003 },
+      { line: 7, id: 3, error: 1003 },
+    ]);
+    expect(text).toContain('{"line":1,"id":9223372036854775807,');
+    expect(body.errors.map((error) => 'id' in error)).toEqual([true, true, false, false, true]);
+  });
+
+  test('that PostgreSQL rejects fails alone', async () => {
+    await service.database.query("ALTER TABLE plants ADD CHECK (name <> 'refused')");
+    const rows = `${numbered(1, 3000)}{"id":3001,"name":"refused"}\n${numbered(3002, 5000)}`;
+    const { body } = await importPlants(rows);
+    expect(body).toMatchObject({
+      ...counts(4999, 0, 0, 1),
+      errors: [{ line: 3001, id: 3001, error: 1003, message: 'The database rejected the plant.' }],
+    });
+    const again = await importPlants('{"id":9001,"name":"x"}\n{"id":9002,"name":"refused"}', { query: '?atomic=true' });
+    expect(again).toMatchObject({ status: 400, body: { ...counts(0, 0, 0, 1), errors: [{ line: 2, id: 9002 }] } });
+    expect(await count()).toBe(4999);
+  });
+});
+
+describe('an id that is taken', () => {
+  beforeEach(async () => {
+    await start();
+    await importPlants(lines({ id: 1, name: 'Fir', tag: 'Abies' }, { id: 2, name: 'Yew' }));
+  });
+  const file = lines({ id: 1, name: 'Elm' }, { id: 3, name: 'Oak' }, { id: 2, name: 'Yew' });
+
+  test.each(['', '?onConflict=error'])('is a failed row: %s', async (query) => {
+    const { status, body } = await importPlants(file, { query });
+    expect([status, body]).toMatchObject([200, { ...counts(1, 0, 0, 2), errors: [{ line: 1 }, { line: 3 }] }]);
+    expect(await stored()).toEqual([
+      ['1', 'Fir', 'Abies'],
+      ['2', 'Yew', null],
+      ['3', 'Oak', null],
+    ]);
+  });
+
+  test('is skipped', async () => {
+    const { body } = await importPlants(file, { query: '?onConflict=skip' });
+    expect(body).toEqual({ ...counts(1, 0, 2), errors: [] });
+    expect(await stored()).toEqual([
+      ['1', 'Fir', 'Abies'],
+      ['2', 'Yew', null],
+      ['3', 'Oak', null],
+    ]);
+  });
+
+  test('is replaced, and a tag that is left out is removed', async () => {
+    const { body } = await importPlants(file, { query: '?onConflict=replace' });
+    expect(body).toEqual({ ...counts(1, 2), errors: [] });
+    expect(await stored()).toEqual([
+      ['1', 'Elm', null],
+      ['2', 'Yew', null],
+      ['3', 'Oak', null],
+    ]);
+  });
+});
+
+describe('an id that occurs twice in an import', () => {
+  beforeEach(() => start());
+  // Within a chunk, and in concurrent chunks.
+  const file = `${numbered(1, 100)}{"id":7,"name":"second"}\n${numbered(101, 3000)}{"id":7,"name":"third"}\n${numbered(3001, 6000)}{"id":5999,"name":"second"}\n`;
+
+  test.each([
+    ['error', counts(6000, 0, 0, 3), [101, 3002, 6003]],
+    ['skip', counts(6000, 0, 3, 0), []],
+    ['replace', counts(6000, 0, 0, 3), [101, 3002, 6003]],
+  ])('is stored as in its first row: onConflict=%s', async (onConflict, expected, failed) => {
+    for (const query of [`?onConflict=${onConflict}&dryRun=true`, `?onConflict=${onConflict}`]) {
+      const { body } = await importPlants(file, { query });
+      expect(body).toMatchObject({ ...expected, errors: failed.map((line) => ({ line, error: 1004 })) });
+    }
+    expect(await stored()).toContainEqual(['7', 'Fir 7', null]);
+    expect(await stored()).toContainEqual(['5999', 'Fir 5999', null]);
+  });
+
+  test('and is replaced, once', async () => {
+    await importPlants(lines({ id: 7, name: 'before' }));
+    const { body } = await importPlants(file, { query: '?onConflict=replace' });
+    expect(body).toMatchObject(counts(5999, 1, 0, 3));
+    expect(await service.stored('7')).toMatchObject({ name: 'Fir 7' });
+  });
+});
+
+describe('dryRun', () => {
+  beforeEach(async () => {
+    await start();
+    await importPlants(lines({ id: 1, name: 'Fir' }));
+  });
+
+  test.each([
+    ['error', counts(2, 0, 0, 3)],
+    ['skip', counts(2, 0, 2, 1)],
+    ['replace', counts(2, 1, 0, 2)],
+  ])('responds as the import would, and stores nothing: onConflict=%s', async (onConflict, expected) => {
+    const file = lines(
+      { id: 1, name: 'Elm' },
+      { id: 2, name: 'Yew' },
+      { id: 3 },
+      { id: 4, name: 'Oak' },
+      { id: 2, name: 'x' },
+    );
+    const dry = await importPlants(file, { query: `?dryRun=true&onConflict=${onConflict}` });
+    expect([dry.status, dry.body]).toMatchObject([200, expected]);
+    expect(await count()).toBe(1);
+    const wet = await importPlants(file, { query: `?onConflict=${onConflict}` });
+    expect({ ...wet.body, errors: [] }).toEqual({ ...dry.body, errors: [] });
+  });
+
+  test('with atomic', async () => {
+    const dry = await importPlants(numbered(2, 5000), { query: '?dryRun=true&atomic=true' });
+    expect(dry).toMatchObject({ status: 200, body: counts(4999) });
+    const taken = await importPlants(numbered(1, 5000), { query: '?dryRun=true&atomic=true' });
+    expect(taken).toMatchObject({ status: 400, body: counts(0, 0, 0, 1) });
+    expect(await count()).toBe(1);
+  });
+});
+
+describe('atomic', () => {
+  beforeEach(() => start());
+
+  test('stores all rows', async () => {
+    const { status, body } = await importPlants(numbered(1, 10_000), { query: '?atomic=true' });
+    expect([status, body]).toMatchObject([200, counts(10_000)]);
+    expect(await count()).toBe(10_000);
+  });
+
+  test('stores none if one fails, and reports all failed rows', async () => {
+    await service.post({ id: 5000, name: 'Fir' });
+    const taken = await importPlants(numbered(1, 6000), { query: '?atomic=true' });
+    expect(taken).toMatchObject({ status: 400, body: { ...counts(0, 0, 0, 1), errors: [{ line: 5000, id: 5000 }] } });
+    const both = await importPlants(`{"id":9}\n${numbered(4999, 5001)}`, { query: '?atomic=true' });
+    expect(both).toMatchObject({ status: 400, body: { ...counts(0, 0, 0, 2), errors: [{ line: 1 }, { line: 3 }] } });
+    expect(await count()).toBe(1);
+  });
+
+  test('with onConflict', async () => {
+    await importPlants(numbered(1, 10));
+    const skip = await importPlants(numbered(5, 2500), { query: '?atomic=true&onConflict=skip' });
+    expect(skip).toMatchObject({ status: 200, body: counts(2490, 0, 6) });
+    const replace = await importPlants(lines({ id: 1, name: 'Elm' }, { id: 9001, name: 'Oak' }), {
+      query: '?atomic=true&onConflict=replace',
+    });
+    expect(replace).toMatchObject({ status: 200, body: counts(1, 1) });
+    const twice = await importPlants(lines({ id: 1, name: 'Ash' }, { id: 9002, name: 'x' }, { id: 1, name: 'y' }), {
+      query: '?atomic=true&onConflict=replace',
+    });
+    expect(twice).toMatchObject({ status: 400, body: { ...counts(0, 0, 0, 1), errors: [{ line: 3, id: 1 }] } });
+    expect(await service.stored('1')).toMatchObject({ name: 'Elm' });
+    expect(await service.stored('9002')).toBeUndefined();
+  });
+
+  test('is limited to 10,000 rows and 16 million characters', async () => {
+    const { status, body } = await importPlants(numbered(1, 10_001), { query: '?atomic=true' });
+    expect([status, body]).toMatchObject([400, { error: 1002, message: expect.stringMatching(/at most 10000 rows/) }]);
+    const long = `{"id":1,"name":"${'x'.repeat(1_000_000)}"}\n`.repeat(17);
+    expect(await importPlants(long, { query: '?atomic=true' })).toMatchObject({ status: 400, body: { error: 1002 } });
+    expect(await count()).toBe(0);
+  });
+
+  test('holds no locks while it waits for the client', async () => {
+    const request = openImport('?atomic=true');
+    request.write(numbered(1, 3000));
+    const locks = () => service.database.query("SELECT FROM pg_locks WHERE relation = 'plants'::regclass");
+    await waitUntil('no lock on the plants', async () => (await locks()).length === 0);
+    expect((await service.post({ id: 3001, name: 'Fir' })).status).toBe(200);
+    request.end();
+    expect(await answerOf(request)).toMatchObject({ status: 200, body: counts(3000) });
+  });
+});
+
+describe('maxErrors', () => {
+  beforeEach(() => start());
+  const half = (rows: number) =>
+    Array.from({ length: rows }, (_, index) => (index % 2 ? `{"id":${index}}\n` : `{"id":${index},"name":""}\n`)).join(
+      '',
+    );
+
+  test.each([0, 1, 100])(
+    'when more than %d rows fail, the import stops, and what is stored stays',
+    async (maxErrors) => {
+      const { status, body } = await importPlants(half(10_000), { query: `?maxErrors=${maxErrors}` });
+      expect([status, body]).toMatchObject([400, counts(maxErrors + 1, 0, 0, maxErrors + 1)]);
+      expect(body.errors).toHaveLength(maxErrors);
+      expect(await count()).toBe(maxErrors + 1);
+    },
+  );
+
+  test('is 1000 by default, inclusive', async () => {
+    expect(await importPlants(half(2000))).toMatchObject({ status: 200, body: counts(1000, 0, 0, 1000) });
+    expect(await importPlants(half(2002), { query: '?onConflict=skip' })).toMatchObject({ status: 400 });
+    const most = await importPlants(half(20_000), { query: '?onConflict=skip&maxErrors=10000' });
+    expect(most).toMatchObject({ status: 200, body: { failed: 10_000 } });
+    expect(most.body.errors).toHaveLength(10_000);
+  });
+
+  test('stops the import during the upload, and closes the connection', async () => {
+    const request = openImport('?maxErrors=0');
+    request.write('{}\n');
+    expect(await answerOf(request)).toMatchObject({ status: 400, body: counts(0, 0, 0, 1) });
+    if (!request.destroyed) await once(request, 'close');
+  });
+
+  test('with conflicts', async () => {
+    await importPlants(numbered(1, 5000));
+    const { status, body } = await importPlants(numbered(1, 9000), { query: '?maxErrors=10' });
+    expect(status).toBe(400);
+    expect(body.errors.map((error) => (error as { line: number }).line)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+});
+
+describe('the request', () => {
+  beforeEach(() => start());
+
+  test.each([
+    ['?onConflict=ignore', 'The parameter onConflict should be error, skip or replace.'],
+    ['?onconflict=skip', 'The parameter onconflict is not known.'],
+    ['?dryRun=1', 'The parameter dryRun should be true or false.'],
+    ['?dryRun', 'The parameter dryRun should be true or false.'],
+    ['?atomic=true&atomic=false', 'The parameter atomic should be true or false.'],
+    ['?maxErrors=10001', 'The parameter maxErrors should be an integer from 0 to 10000.'],
+    [
+      '?maxErrors=-1&x=1',
+      'The parameter maxErrors should be an integer from 0 to 10000. The parameter x is not known.',
+    ],
+  ])('with %s → 400, code 1005', async (query, message) => {
+    expect(await importPlants('{"id":1,"name":""}', { query })).toMatchObject({
+      status: 400,
+      body: { error: 1005, message },
+    });
+    expect(await count()).toBe(0);
+  });
+
+  test('needs a token with plants:write', async () => {
+    const post = (token: string) => service.agent.post('/plants/import').set('Authorization', `Bearer ${token}`);
+    expect((await service.agent.post('/plants/import')).status).toBe(401);
+    const reader = await service.tokens.create({ name: 'reader', scopes: ['plants:read'], expiresAt: null });
+    expect((await post(reader)).status).toBe(403);
+  });
+
+  test('must be a POST', async () => {
+    for (const method of ['get', 'put', 'patch', 'delete'] as const) {
+      const { status, headers } = await service.request(method, '/plants/import');
+      expect([status, headers.allow]).toEqual([405, 'POST, OPTIONS']);
+    }
+    const { status, headers } = await service.agent.options('/plants/import');
+    expect([status, headers.allow]).toEqual([204, 'POST, OPTIONS']);
+  });
+
+  test('gets problem details if it prefers them', async () => {
+    const { headers, body } = await importPlants('x', {
+      type: 'text/plain',
+      headers: { Accept: 'application/problem+json' },
+    });
+    expect(headers.get('content-type')).toBe('application/problem+json');
+    expect(body).toMatchObject({ status: 400, code: 1001 });
+  });
+});
+
+describe('an import is interrupted by', () => {
+  test('a pause of REQUEST_TIMEOUT → 408, code 1203, with the line up to which every row is stored', async () => {
+    await start({ REQUEST_TIMEOUT: '1' });
+    const request = openImport();
+    request.write(numbered(1, 4100));
+    expect(await answerOf(request)).toEqual({
+      status: 408,
+      body: {
+        error: 1203,
+        message:
+          'The client paused for too long. Every row up to line 4000 is stored. Repeat the import with onConflict=skip.',
+      },
+    });
+    expect(await count()).toBe(4000);
+    const again = await importPlants(numbered(1, 4100), { query: '?onConflict=skip' });
+    expect(again).toMatchObject({ status: 200, body: counts(100, 0, 4000) });
+    expect(service.log.find(({ outcome }) => outcome === 'interrupted')).toMatchObject({
+      storedUpTo: 4000,
+      created: 4000,
+    });
+  });
+
+  test('no timeout if a longer upload has only short pauses; the next request has its timeout again', async () => {
+    await start({ REQUEST_TIMEOUT: '1' });
+    const request = openImport('', { Connection: 'keep-alive' });
+    for (let id = 1; id <= 12; id++) {
+      request.write(`{"id":${id},"na`);
+      await setTimeout(300);
+      request.write('me":"Fir"}\n');
+    }
+    request.end();
+    expect(await answerOf(request)).toMatchObject({ status: 200, body: counts(12) });
+    const slow = httpRequest(`${service.baseUrl}/plants`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${service.token}`, 'Content-Type': 'application/json', 'Content-Length': 100 },
+    });
+    slow.on('error', () => {});
+    slow.write('{');
+    expect(await answerOf(slow)).toMatchObject({ status: 408, body: { error: 1203 } });
+  });
+
+  test('a lost database connection → 503, code 1501, with the line', async () => {
+    await start();
+    const request = openImport();
+    request.write(numbered(1, 6000));
+    await waitUntil('rows', async () => (await count()) >= 4000);
+    const unlock = await lockPlants(service.database.url);
+    request.write(numbered(6001, 12_000));
+    const blocked = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    await waitUntil('a chunk', async () => (await service.database.query(`SELECT ${blocked}`)).length > 0);
+    await service.database.query(`SELECT pg_terminate_backend(pid) ${blocked}`);
+    const { status, body } = await answerOf(request);
+    await unlock();
+    expect([status, body.error]).toEqual([503, 1501]);
+    const line = Number(
+      /^The database connection was lost or timed out\. .* up to line (\d+) is stored\. Repeat .*=skip\.$/.exec(
+        body.message,
+      )?.[1],
+    );
+    expect(line).toBeGreaterThanOrEqual(4000);
+    const [found] = await service.database.query(`SELECT count(*) FROM plants WHERE id <= ${line}`);
+    expect(found?.count).toBe(String(line));
+    const again = await importPlants(numbered(1, 12_000), { query: '?onConflict=skip' });
+    expect(again).toMatchObject({ status: 200, body: { failed: 0 } });
+    expect([again.body.created + again.body.skipped, await count()]).toEqual([12_000, 12_000]);
+  });
+
+  test('a lost connection of its session (atomic, replace)', async () => {
+    await start({ REQUEST_TIMEOUT: '3' });
+    for (const query of ['?atomic=true', '?onConflict=replace']) {
+      const unlock = await lockPlants(service.database.url);
+      const answer = importPlants(numbered(1, 3000), { query });
+      const blocked = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+      await waitUntil('a chunk', async () => (await service.database.query(`SELECT ${blocked}`)).length > 0);
+      await service.database.query(`SELECT pg_terminate_backend(pid) ${blocked}`);
+      expect(await answer).toMatchObject({ status: 503, body: { error: 1501 } });
+      await unlock();
+    }
+    expect(await count()).toBe(0);
+    const sessions =
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+    expect(await service.database.query(sessions)).toEqual([]);
+  });
+
+  test('a disconnected client: chunks in flight are finished, and a repeated import can skip them', async () => {
+    await start();
+    const request = openImport();
+    request.write(numbered(1, 9000));
+    await waitUntil('rows', async () => (await count()) >= 4000);
+    request.destroy();
+    await waitUntil('the end', () => ended() !== undefined);
+    const storedUpTo = Number(ended()?.storedUpTo);
+    expect(ended()).toMatchObject({ outcome: 'interrupted', created: await count() });
+    const [found] = await service.database.query(`SELECT count(*) FROM plants WHERE id <= ${storedUpTo}`);
+    expect(found?.count).toBe(String(storedUpTo));
+    const created = await count();
+    const again = await importPlants(numbered(1, 9000), { query: '?onConflict=skip' });
+    expect(again.body).toMatchObject(counts(9000 - created, 0, created));
+  });
+
+  test('a shutdown → 503, code 1504, with the line', async () => {
+    await start({ SHUTDOWN_TIMEOUT: '4' });
+    const request = openImport();
+    request.write(numbered(1, 2500));
+    await waitUntil('rows', async () => (await count()) >= 2000);
+    const stopping = service.stopServer();
+    const { status, body } = await answerOf(request);
+    expect([status, body.error]).toEqual([503, 1504]);
+    expect(body.message).toMatch(/^The service is stopping\. Every row up to line 2000 is stored\./);
+    await stopping;
+  });
+
+  test('an invalid quote in CSV → 400, with the line', async () => {
+    await start();
+    const csv = `id,name\n${Array.from({ length: 2500 }, (_, index) => `${index},Fir\n`).join('')}9999,"a"b\n`;
+    const { status, body } = await importPlants(csv, { type: 'text/csv' });
+    expect([status, body]).toMatchObject([
+      400,
+      {
+        error: 1000,
+        message:
+          'The body is not valid CSV: the row at line 2502 has an invalid or unclosed quote. Every row up to line 2001 is stored. ' +
+          'Repeat the import with onConflict=skip.',
+      },
+    ]);
+  });
+});
+
+test('after the service is killed, stored rows remain, and a repeated import skips them', async () => {
+  const folder = makeTemporaryFolder();
+  try {
+    await start();
+    const environment = { DATA_DIR: folder, DATABASE_URL: service.database.url };
+    const store = await startStore(environment);
+    const request = httpRequest(`${store.url}/plants/import`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${service.token}`, 'Content-Type': NDJSON },
+    });
+    request.on('error', () => {});
+    request.write(numbered(1, 30_000));
+    await waitUntil('rows', async () => (await count()) >= 4000);
+    process.kill(store.pid, 'SIGKILL');
+    await store.exited;
+    const { status, body } = await importPlants(numbered(1, 30_000), { query: '?onConflict=skip' });
+    expect([status, body.created + body.skipped, body.failed, await count()]).toEqual([200, 30_000, 0, 30_000]);
+    expect(body.skipped).toBeGreaterThanOrEqual(4000);
+  } finally {
+    killChildren();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+describe('concurrent imports', () => {
+  test('are limited to four; more get 503, code 1500', async () => {
+    await start({ METRICS_PORT: '0' });
+    const open = Array.from({ length: 4 }, () => openImport());
+    for (const request of open) request.write('\n');
+    await waitUntil('four imports', async () => (await metrics()).value('plant_store_imports_in_progress') === 4);
+    const { status, headers, body } = await importPlants('');
+    expect([status, headers.get('retry-after'), body]).toMatchObject([503, '1', { error: 1500 }]);
+    const answers = open.map(answerOf);
+    for (const [index, request] of open.entries()) request.end(`{"id":${index},"name":""}`);
+    for (const answer of answers) expect(await answer).toMatchObject({ status: 200, body: counts(1) });
+    expect((await importPlants('')).status).toBe(200);
+  });
+
+  test('leave connections for single requests, even while they wait for their clients', async () => {
+    await start({ DATABASE_CONNECTIONS: '2' });
+    const queries = ['', '?onConflict=replace', '?dryRun=true', '?atomic=true'];
+    const open = queries.map((query) => openImport(query));
+    for (const request of open) request.write(numbered(1, 2100));
+    await waitUntil('rows', async () => (await count()) > 0);
+    for (let id = 10_001; id < 10_020; id++) expect((await service.post({ id, name: 'Fir' })).status).toBe(200);
+    for (const request of open) request.end();
+    for (const request of open) await answerOf(request);
+  });
+
+  test('of the same rows store each row once', async () => {
+    await start();
+    const rows = numbered(1, 10_000);
+    const queries = ['skip', 'skip', 'error', 'replace'].map((mode) => `?maxErrors=10000&onConflict=${mode}`);
+    const answers = await Promise.all(queries.map((query) => importPlants(rows, { query })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(answers.reduce((sum, { body }) => sum + body.created, 0)).toBe(10_000);
+    expect(await count()).toBe(10_000);
+  });
+});
+
+test('imports are counted, and each is logged in one line', async () => {
+  await start({ METRICS_PORT: '0' });
+  expect((await metrics()).value('plant_store_import_rows_total', { outcome: 'created' })).toBe(0);
+  await importPlants(`${numbered(1, 10)}{}\n${numbered(10, 10)}`);
+  await importPlants(numbered(1, 20), { query: '?onConflict=skip' });
+  await importPlants(numbered(1, 20), { query: '?dryRun=true' });
+  const { value } = await metrics();
+  const rows = (outcome: string) => value('plant_store_import_rows_total', { outcome });
+  expect(['created', 'replaced', 'skipped', 'failed'].map(rows)).toEqual([20, 0, 10, 2]);
+  expect(value('plant_store_imports_in_progress')).toBe(0);
+  expect(value('plant_store_batches_under_way', { queue: 'imports' })).toBe(0);
+  const ends = service.log.filter(({ msg }) => msg === 'import ended');
+  expect(ends).toMatchObject([
+    { level: 'info', outcome: 'completed', ...counts(10, 0, 0, 2), onConflict: 'error', requestId: expect.any(String) },
+    { ...counts(10, 0, 10) },
+    { dryRun: true },
+  ]);
+});
+
+test('an atomic import does not wait behind imports that wait for its locks', async () => {
+  await start();
+  const rows = numbered(1, 4500);
+  const results = await Promise.all([
+    importPlants(rows, { query: '?atomic=true&onConflict=skip' }),
+    importPlants(rows, { query: '?onConflict=skip' }),
+    importPlants(rows, { query: '?atomic=true&onConflict=skip' }),
+    service.post({ id: 1, name: 'Fir' }),
+    service.post({ id: 99_999, name: 'Fir' }),
+  ]);
+  expect(results.slice(0, 3).map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(results[4]?.status).toBe(200);
+});

@@ -1,0 +1,109 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import { nextRequest } from '../support/next-request.ts';
+import { useTestService } from '../support/use-test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const service = useTestService();
+
+const lineOf = (id: string) => service.log.find(({ requestId }) => requestId === id);
+
+describe('the log has one line per request', () => {
+  test('with the token name, the request and the outcome', async () => {
+    const response = await service.post({ id: 1, name: 'Secret fir' }, { 'X-Request-Id': 'my-id.1' });
+    expect(response.headers['x-request-id']).toBe('my-id.1');
+    expect(lineOf('my-id.1')).toEqual({
+      level: 'info',
+      time: expect.any(Number),
+      requestId: 'my-id.1',
+      method: 'POST',
+      path: '/plants',
+      status: 200,
+      duration: expect.any(Number),
+      token: 'test',
+      msg: 'request completed',
+    });
+    expect(service.log.filter(({ requestId }) => requestId === 'my-id.1')).toHaveLength(1);
+  });
+
+  test('with the error code, at level info', async () => {
+    await service.post('{"id":', { 'X-Request-Id': 'wrong' });
+    expect(lineOf('wrong')).toMatchObject({ level: 'info', status: 400, error: 1000, token: 'test' });
+  });
+
+  test('without the query', async () => {
+    await service.agent.get('/nothing?secret=1').set('X-Request-Id', 'query');
+    expect(lineOf('query')).toMatchObject({ path: '/nothing', status: 404, error: 1200 });
+  });
+
+  test.each(['', 'a b', 'x'.repeat(129), '"quoted"', 'é'])('with a new id in place of %j', async (id) => {
+    const response = await service.agent.get('/livez').set('X-Request-Id', Buffer.from(id).toString('latin1'));
+    expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(lineOf(response.headers['x-request-id'] ?? '')).toMatchObject({ path: '/livez', status: 200 });
+  });
+
+  test('even if the client disconnects; then without a status', async () => {
+    const abort = new AbortController();
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('{"id":1')) });
+    const headers = {
+      Authorization: `Bearer ${service.token}`,
+      'Content-Type': 'application/json',
+      'X-Request-Id': 'gone',
+    };
+    const init = { method: 'POST', headers, body, duplex: 'half', signal: abort.signal };
+    const arrived = nextRequest();
+    const request = fetch(`${service.baseUrl}/plants`, init as RequestInit).catch(() => {});
+    await arrived;
+    abort.abort();
+    await request;
+    await waitUntil('the log line', () => lineOf('gone') !== undefined);
+    expect(lineOf('gone')).not.toHaveProperty('status');
+    expect(lineOf('gone')).toMatchObject({ level: 'info', msg: 'request aborted' });
+  });
+});
+
+test('an unexpected error is logged at level error with its stack; the client gets no details', async () => {
+  await service.database.query('ALTER TABLE plants ADD CONSTRAINT odd CHECK (id <> 500)');
+  const response = await service.post({ id: 500, name: 'Fir' }, { 'X-Request-Id': 'fault' });
+  expect(response.status).toBe(500);
+  expect(response.body).toEqual({ error: 1599, message: 'Internal error. The log has the cause.' });
+  expect(lineOf('fault')).toMatchObject({
+    level: 'error',
+    status: 500,
+    error: 1599,
+    err: { stack: expect.stringContaining('at ') },
+  });
+  expect(JSON.stringify(lineOf('fault'))).toContain('odd');
+});
+
+test('the log contains no tokens and no bodies', async () => {
+  await service.post({ id: 600, name: 'Secret fir' });
+  await service.agent.post('/plants').set('Authorization', 'Bearer plant_wrong-and-secret');
+  await service.agent.post('/plants').set('Authorization', 'Basic c2VjcmV0');
+  const log = JSON.stringify(service.log);
+  for (const secret of [
+    service.token,
+    service.token.slice(6),
+    'wrong-and-secret',
+    'c2VjcmV0',
+    'Secret fir',
+    'uthorization',
+  ]) {
+    expect(log).not.toContain(secret);
+  }
+});
+
+test('durations are correct even if the clock is changed', async () => {
+  const before = Date.now();
+  const clock = jest.spyOn(Date, 'now');
+  try {
+    // Every call goes back another hour.
+    let hours = 0;
+    clock.mockImplementation(() => before - 3_600_000 * hours++);
+    await service.agent.get('/livez').set('X-Request-Id', 'clock');
+  } finally {
+    clock.mockRestore();
+  }
+  expect(lineOf('clock')).toMatchObject({ path: '/livez', status: 200 });
+  expect(lineOf('clock')?.duration).toBeGreaterThanOrEqual(0);
+  expect(lineOf('clock')?.duration).toBeLessThan(60_000);
+});

@@ -1,0 +1,91 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { blockReadsOfPlant100, waitForBlockedRead } from '../support/slow-plants.ts';
+import type { TestService } from '../support/test-service.ts';
+import { useTestServices } from '../support/use-test-service.ts';
+
+let service: TestService;
+let endSearches: () => Promise<void>;
+// Before the service stops, as it waits for its searches.
+afterEach(() => endSearches());
+const startService = useTestServices();
+
+/** Starts a service that reads plants 1 to 3 at once, while searches do not end until `endSearches`. */
+const start = async (environment: Record<string, string> = {}) => {
+  service = await startService(environment);
+  await service.database.query("INSERT INTO plants VALUES (1, 'Fir', NULL), (2, 'Fir', NULL), (3, 'Fir', NULL)");
+  endSearches = await blockReadsOfPlant100(service.database);
+};
+
+const json = { 'Content-Type': 'application/json' };
+const search = (query = 'q=sl') => service.request('get', `/plants?${query}`);
+const changes = () => [
+  service.request('put', '/plants/1').set(json).send('{"name":"Yew"}'),
+  service.request('patch', '/plants/2').set('Content-Type', 'application/merge-patch+json').send('{"name":"Yew"}'),
+  service.request('delete', '/plants/3'),
+];
+
+describe.each(['2', '10'])('with %s connections, slow searches', (connections) => {
+  test.each(['q=sl', 'tag=x'])(
+    'leave connections and queue slots for changes, creations and reads (%s)',
+    async (query) => {
+      await start({ DATABASE_CONNECTIONS: connections, QUEUE_LIMIT: '3' });
+      const ended: string[] = [];
+      const note = (name: string) => (response: { status: number }) => ended.push(`${name} ${response.status}`);
+      const searches = Array.from({ length: 12 }, () => search(query).then(note('search')));
+      await waitForBlockedRead(service.database);
+      await Promise.all([
+        ...changes().map((change) => change.then(note('change'))),
+        service.post({ id: 4, name: 'Fir' }).then(note('create')),
+        service.request('get', '/plants/2').then(note('read')),
+      ]);
+      const others = ended.filter((name) => !name.startsWith('search'));
+      expect(others.sort()).toEqual(['change 200', 'change 200', 'change 204', 'create 200', 'read 200']);
+      // Searches that do not fit into their queue are refused at once; no other search has ended.
+      expect(ended.filter((name) => name.startsWith('search') && name !== 'search 503')).toEqual([]);
+      await endSearches();
+      await Promise.all(searches);
+      expect(ended).toContain('search 200');
+    },
+  );
+});
+
+describe('a search that takes too long', () => {
+  const tooSlow = {
+    error: 1505,
+    message:
+      'The search took too long. Narrow it, for example with three or more characters of the name, or with a tag.',
+  };
+
+  test('gets 503, code 1505, which the metrics separate from an unreachable database', async () => {
+    await start({ REQUEST_TIMEOUT: '2', METRICS_PORT: '0' });
+    const { status, body, headers } = await search();
+    expect([status, body, headers['retry-after']]).toEqual([503, tooSlow, '1']);
+    const { value } = await service.metrics();
+    expect(value('plant_store_http_errors_total', { error: '1505' })).toBe(1);
+    expect(value('plant_store_http_errors_total', { error: '1501' })).toBe(0);
+    expect(service.log).toContainEqual(expect.objectContaining({ status: 503, error: 1505 }));
+  });
+
+  test('gets its response by the deadline, even if it had to wait first', async () => {
+    await start({ REQUEST_TIMEOUT: '5', DATABASE_CONNECTIONS: '2' });
+    const sentAt = performance.now();
+    const answers = await Promise.all([search(), search(), search()]);
+    expect(performance.now() - sentAt).toBeLessThan(5000);
+    // Of the two that waited for the first, one was sent to PostgreSQL and one was not.
+    expect(answers.map(({ status, body }) => [status, body.error]).sort()).toEqual([
+      [503, 1500],
+      [503, 1505],
+      [503, 1505],
+    ]);
+  });
+});
+
+test('the metrics include the queues for searches and changes', async () => {
+  await start({ METRICS_PORT: '0' });
+  await endSearches();
+  await Promise.all([search(), ...changes()]);
+  const { value } = await service.metrics();
+  expect(value('plant_store_batch_items_sum', { queue: 'searches' })).toBe(1);
+  expect(value('plant_store_batch_items_sum', { queue: 'changes' })).toBe(3);
+  expect(value('plant_store_queue_limit_bytes', { queue: 'writes' })).toBe(67_108_864);
+});

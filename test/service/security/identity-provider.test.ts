@@ -1,0 +1,295 @@
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { exportSPKI, type JWTPayload } from 'jose';
+import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider.ts';
+import type { TestService } from '../../support/test-service.ts';
+import { useTestServices } from '../../support/use-test-service.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+let provider: IdentityProvider;
+let key: Awaited<ReturnType<IdentityProvider['addKey']>>;
+let service: TestService;
+const start = useTestServices();
+beforeEach(async () => {
+  provider = await startIdentityProvider();
+  key = await provider.addKey('2026-11');
+  service = await start(provider.environment);
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await provider.stop();
+});
+
+let nextId = 1;
+const send = (token: string) => service.post({ id: nextId++, name: 'Fir' }, { Authorization: `Bearer ${token}` });
+
+const expectRefused = async (token: string) => {
+  const { status, body, headers } = await send(token);
+  expect([status, body]).toEqual([401, { error: 1101, message: 'The token is wrong, expired or revoked.' }]);
+  expect(headers['www-authenticate']).toBe('Bearer realm="plants", error="invalid_token"');
+  expect(await service.database.query('SELECT id FROM plants')).toEqual([]);
+};
+
+const now = () => Math.floor(Date.now() / 1000);
+const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const decode = (part = '') => JSON.parse(Buffer.from(part, 'base64url').toString());
+
+/** Moves the clock. */
+const passTime = (duration: number) => {
+  const start = Date.now();
+  jest.spyOn(Date, 'now').mockImplementation(() => start + duration);
+};
+
+describe('a token signed by the identity provider is accepted', () => {
+  test('to store a plant; the log shows its subject', async () => {
+    const token = await key.sign();
+    expect((await send(token)).status).toBe(200);
+    expect(await service.database.query('SELECT name FROM plants')).toEqual([{ name: 'Fir' }]);
+    expect(service.log).toContainEqual(expect.objectContaining({ token: 'jwt:alice', status: 200 }));
+    expect(JSON.stringify(service.log)).not.toContain(token.split('.')[2]);
+  });
+
+  test.each(['RS512', 'PS256', 'ES256', 'ES384', 'EdDSA'])('signed with %s', async (alg) => {
+    const other = await provider.addKey('other', { alg });
+    expect((await send(await other.sign())).status).toBe(200);
+  });
+
+  test('with several audiences, one of them the store', async () => {
+    const aud = ['https://other.example.com', provider.environment.AUTH_AUDIENCE];
+    expect((await send(await key.sign({ aud }))).status).toBe(200);
+  });
+
+  test('in addition to the tokens that the store creates', async () => {
+    expect((await send(service.token)).status).toBe(200);
+  });
+
+  test('with a long or unusual subject; the log shows its hash', async () => {
+    for (const sub of ['x'.repeat(5000), 'a\nb', '{"level":"fatal"}']) {
+      expect((await send(await key.sign({ sub }))).status).toBe(200);
+    }
+    const names = service.log.flatMap(({ token }) => (token ? [token] : []));
+    expect(names).toHaveLength(3);
+    for (const name of names) expect(name).toMatch(/^jwt:#[\w-]{43}$/);
+  });
+});
+
+describe('its permissions are in `scope`', () => {
+  test.each([
+    ['no scope', undefined],
+    ['an empty one', ''],
+    ['only reading', 'plants:read'],
+    ['part of the word', 'plants:writer xplants:write'],
+    ['a list instead of a string', ['plants:write']],
+    ['different case', 'PLANTS:WRITE'],
+  ])('%s: 403, code 1102', async (_title, scope) => {
+    const { status, body } = await send(await key.sign({ scope }));
+    expect([status, body.error]).toEqual([403, 1102]);
+  });
+
+  test('among other scopes: 200', async () => {
+    expect((await send(await key.sign({ scope: 'openid plants:write email' }))).status).toBe(200);
+  });
+});
+
+describe('a token with invalid claims: 401, code 1101', () => {
+  test.each<[string, () => { [Claim in keyof JWTPayload]: unknown }]>([
+    ['expired', () => ({ exp: now() - 10 })],
+    ['without expiry', () => ({ exp: undefined })],
+    ['not valid yet', () => ({ nbf: now() + 30 })],
+    ['for another audience', () => ({ aud: 'https://other.example.com' })],
+    ['for an audience that starts with the right one', () => ({ aud: 'https://plants.example.com/' })],
+    ['for no audience', () => ({ aud: undefined })],
+    ['from another issuer', () => ({ iss: 'https://evil.example.com/' })],
+    ['from the issuer without its slash', () => ({ iss: 'https://login.example.com' })],
+    ['from no issuer', () => ({ iss: undefined })],
+    ['without subject', () => ({ sub: undefined })],
+    ['with a subject that is not a string', () => ({ sub: { name: 'alice' } })],
+  ])('%s', async (_title, claims) => {
+    await expectRefused(await key.sign(claims()));
+  });
+
+  test('that expired after it was first accepted', async () => {
+    const exp = now() - 1;
+    // Clocks may differ by 5 seconds.
+    const end = (exp + 5) * 1000;
+    const token = await key.sign({ exp });
+    expect((await send(token)).status).toBe(200);
+    let acceptedAt = 0;
+    await waitUntil('the refusal', async () => {
+      const sentAt = Date.now();
+      const isAccepted = (await send(token)).status === 200;
+      if (isAccepted) acceptedAt = sentAt;
+      return !isAccepted;
+    });
+    expect(acceptedAt).toBeLessThan(end);
+    await service.database.query('DELETE FROM plants');
+    await expectRefused(token);
+  });
+});
+
+describe('a token without a valid signature: 401, code 1101', () => {
+  test('with a changed payload, header or signature, or without a part', async () => {
+    const [header = '', payload = '', signature = ''] = (await key.sign({ scope: 'plants:read' })).split('.');
+    const altered = base64({ ...decode(payload), scope: 'plants:write' });
+    await expectRefused(`${header}.${altered}.${signature}`);
+    await expectRefused(`${base64({ ...decode(header), typ: 'JWT' })}.${payload}.${signature}`);
+    await expectRefused(`${header}.${payload}.${signature.slice(0, -4)}AAAA`);
+    await expectRefused(`${header}.${payload}.`);
+    await expectRefused(`${header}.${payload}`);
+    await expectRefused(`${header}.${payload}.${signature}.${signature}`);
+  });
+
+  test.each(['none', 'None', 'NONE', 'nOnE'])('alg "%s", with and without a signature', async (alg) => {
+    const [, payload, signature] = (await key.sign()).split('.');
+    const header = base64({ alg, kid: '2026-11' });
+    await expectRefused(`${header}.${payload}.`);
+    await expectRefused(`${header}.${payload}.${signature}`);
+  });
+
+  test('HS256 with the public key as the secret: as PEM, with and without the final newline, and as JWK', async () => {
+    const pem = await exportSPKI(key.publicKey);
+    const [, payload] = (await key.sign()).split('.');
+    const secrets = [pem, pem.trim(), `${pem.trim()}\n`, JSON.stringify(key.jwk), key.jwk.n ?? ''];
+    for (const secret of secrets) {
+      for (const alg of ['HS256', 'HS384', 'HS512']) {
+        const signed = `${base64({ alg, kid: '2026-11' })}.${payload}`;
+        const hash = `sha${alg.slice(2)}`;
+        await expectRefused(`${signed}.${createHmac(hash, secret).update(signed).digest('base64url')}`);
+      }
+    }
+  });
+
+  test('signed with an unknown key under the id of a known one', async () => {
+    const evil = await provider.addKey('2026-11', { published: false });
+    await expectRefused(await evil.sign());
+  });
+
+  test('a key or its URL in the header', async () => {
+    const evil = await provider.addKey('evil', { published: false });
+    for (const header of [
+      { jwk: evil.jwk },
+      { jku: `${provider.url}/evil.json` },
+      { x5u: `${provider.url}/evil.pem` },
+      { x5c: ['MIIB'] },
+      { kid: '2026-11', jwk: evil.jwk, jku: `${provider.url}/evil.json` },
+    ]) {
+      await expectRefused(await evil.sign({}, header));
+    }
+    expect(new Set(provider.state.requests)).toEqual(new Set(['/jwks.json']));
+  });
+
+  test('an unknown critical extension', async () => {
+    const [header, payload, signature] = (await key.sign()).split('.');
+    await expectRefused(`${base64({ ...decode(header), crit: ['x'], x: 1 })}.${payload}.${signature}`);
+  });
+
+  test.each([
+    '../../../../etc/passwd',
+    '/dev/null',
+    'http://127.0.0.1:1/evil.json',
+    'file:///etc/passwd',
+    "' OR 1=1 --",
+    '__proto__',
+    '',
+  ])('the key id %j, which is not looked up anywhere', async (kid) => {
+    const evil = await provider.addKey(kid, { published: false });
+    await expectRefused(await evil.sign());
+    expect(new Set(provider.state.requests)).toEqual(new Set(['/jwks.json']));
+  });
+
+  test.each([
+    ['three letters', 'a.b.c'],
+    ['dots', '..'],
+    ['a long header', `${'x'.repeat(8000)}.e30.e30`],
+    ['empty objects', 'e30.e30.e30'],
+    ['lists', 'W10.W10.W10'],
+    ['nulls', 'bnVsbA.bnVsbA.bnVsbA'],
+  ])('not a JWT: %s', async (_title, token) => {
+    await expectRefused(token);
+  });
+});
+
+describe('the keys of the identity provider', () => {
+  test('many tokens with unknown key ids cause one request for the keys', async () => {
+    const evil = await provider.addKey('evil', { published: false });
+    expect((await send(await key.sign())).status).toBe(200);
+    const tokens = await Promise.all(Array.from({ length: 40 }, (_, kid) => evil.sign({}, { kid: `unknown-${kid}` })));
+    const responses = await Promise.all(tokens.map(send));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401]));
+    expect(provider.state.requests).toEqual(['/jwks.json']);
+    passTime(31_000);
+    for (const token of tokens.slice(0, 5)) await send(token);
+    expect(provider.state.requests).toHaveLength(2);
+  });
+
+  test('a new key is accepted without a restart, 30 seconds after the last request for the keys', async () => {
+    expect((await send(await key.sign())).status).toBe(200);
+    const rotated = await provider.addKey('2026-12');
+    passTime(31_000);
+    expect((await send(await rotated.sign())).status).toBe(200);
+    expect((await send(await key.sign())).status).toBe(200);
+    expect(provider.state.requests).toHaveLength(2);
+  });
+
+  test('a withdrawn key: 401 after five minutes', async () => {
+    const withdrawn = await provider.addKey('withdrawn');
+    const exp = now() + 3600;
+    expect((await send(await withdrawn.sign({ exp }))).status).toBe(200);
+    provider.state.keys.pop();
+    passTime(301_000);
+    expect((await send(await withdrawn.sign({ exp, sub: 'bob' }))).status).toBe(200);
+    await waitUntil(
+      'the refusal',
+      async () => (await send(await withdrawn.sign({ exp, sub: 'carol' }))).status === 401,
+    );
+    expect(provider.state.requests).toHaveLength(2);
+  });
+
+  test.each<[string, (provider: IdentityProvider) => void]>([
+    ['not listening', (provider) => void provider.stop()],
+    ['failing', ({ state }) => Object.assign(state, { status: 500 })],
+    ['redirecting', ({ state }) => Object.assign(state, { status: 302 })],
+    ['sending invalid keys', ({ state }) => Object.assign(state, { keys: 'none' })],
+    ['sending a key that is too short', ({ state }) => Object.assign(state.keys[0] ?? {}, { n: 'AQAB' })],
+  ])(
+    '%s when they are first needed: 503, code 1503; the tokens that the store creates still work',
+    async (_title, spoil) => {
+      spoil(provider);
+      const { status, body, headers } = await send(await key.sign());
+      expect([status, body.error, headers['retry-after']]).toEqual([503, 1503, '1']);
+      expect(service.log).toContainEqual(expect.objectContaining({ level: 'error', error: 1503 }));
+      expect((await send(service.token)).status).toBe(200);
+    },
+  );
+
+  test('failing at first, then the clock is set back: the service tries again', async () => {
+    provider.state.status = 500;
+    expect((await send(await key.sign())).status).toBe(503);
+    provider.state.status = 200;
+    const exp = now() + 60;
+    passTime(-3_600_000);
+    expect((await send(await key.sign({ exp }))).status).toBe(200);
+  });
+
+  test('unreachable: one request in five seconds, and a known key works for a day', async () => {
+    const later = { exp: now() + 200_000 };
+    expect((await send(await key.sign(later))).status).toBe(200);
+    provider.state.status = 500;
+    passTime(3_600_000);
+    for (const sub of ['bob', 'carol', 'dave'])
+      expect((await send(await key.sign({ ...later, sub }))).status).toBe(200);
+    expect(provider.state.requests).toHaveLength(2);
+    expect(service.log).toContainEqual(
+      expect.objectContaining({ level: 'warn', msg: 'could not refresh the keys of the identity provider' }),
+    );
+    passTime(86_400_000);
+    expect((await send(await key.sign({ ...later, sub: 'erin' }))).status).toBe(503);
+  });
+});
+
+test('a JWT without a configured identity provider: 401, code 1101', async () => {
+  const plain = await start();
+  const token = await key.sign();
+  expect((await plain.post({ id: 1, name: 'Fir' }, { Authorization: `Bearer ${token}` })).body.error).toBe(1101);
+  expect(provider.state.requests).toEqual([]);
+});

@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { readConfig } from '../../src/config/config.ts';
+import { createService } from '../../src/service.ts';
+import { freePort } from '../support/free-port.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+
+const database = useTestDatabase({ each: true });
+let other: Server;
+let takenPort: string;
+beforeEach(async () => {
+  other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  takenPort = String((other.address() as AddressInfo).port);
+});
+afterEach(() => {
+  other.close();
+});
+
+const start = async (environment: Record<string, string>) => {
+  const logger = pino({ level: 'silent' });
+  const service = await createService({ config: readConfig(environment), databaseUrl: database.url, logger });
+  // Opens a connection, which a failed start must close.
+  await service.tokens.list();
+  await service.start();
+};
+
+const connections = () =>
+  database.query('SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
+
+test('a port in use: start fails, and closes the metrics port and the database connections', async () => {
+  const METRICS_PORT = String(await freePort());
+  await expect(start({ PORT: takenPort, METRICS_PORT })).rejects.toThrow(/EADDRINUSE.*Set PORT or HOST/);
+  await expect(fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).rejects.toThrow('fetch failed');
+  expect(await connections()).toEqual([]);
+});
+
+test('a metrics port in use: start fails, and closes the database connections', async () => {
+  await expect(start({ PORT: '0', METRICS_PORT: takenPort })).rejects.toThrow(/EADDRINUSE.*Set METRICS_PORT/);
+  expect(await connections()).toEqual([]);
+});

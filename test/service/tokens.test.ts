@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { generateTokenText, hashTokenText, type Scope } from '../../src/tokens/token.ts';
+import { stopAndCount } from '../support/stop-and-count.ts';
+import { useTestService, useTestServices } from '../support/use-test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const service = useTestService();
+const start = useTestServices();
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+let nextId = 1;
+const send = (authorization?: string, body: object | string = { id: nextId++, name: 'Fir' }) => {
+  const request = service.agent.post('/plants').set('Content-Type', 'application/json');
+  return (authorization === undefined ? request : request.set('Authorization', authorization)).send(body);
+};
+const makeToken = (name: string, options: { scopes?: Scope[]; expiresAt?: Date } = {}) =>
+  service.tokens.create({ name, scopes: options.scopes ?? ['plants:write'], expiresAt: options.expiresAt ?? null });
+
+describe('code 1100: no token', () => {
+  test.each([undefined, '', 'Bearer', 'Bearer ', 'Basic cGxhbnQ6eA==', 'plant_x', 'BearerX y'])(
+    '%j',
+    async (header) => {
+      const response = await send(header);
+      expect(response.status).toBe(401);
+      expect(response.body.error).toBe(1100);
+      expect(response.headers['www-authenticate']).toBe('Bearer realm="plants"');
+    },
+  );
+});
+
+describe('code 1101: a token that is not valid', () => {
+  const expectRefused = async (authorization: string) => {
+    const response = await send(authorization);
+    expect(response.status).toBe(401);
+    expect(response.body).toEqual({ error: 1101, message: 'The token is wrong, expired or revoked.' });
+    expect(response.headers['www-authenticate']).toBe('Bearer realm="plants", error="invalid_token"');
+  };
+
+  test('one that was never created', async () => {
+    await expectRefused(`Bearer ${generateTokenText()}`);
+  });
+
+  test('one with extra or missing characters, or in different case', async () => {
+    const { token } = service;
+    for (const text of [
+      `${token}x`,
+      token.slice(0, -1),
+      `x${token}`,
+      token.toUpperCase(),
+      `${token} ${token}`,
+      `"${token}"`,
+    ]) {
+      await expectRefused(`Bearer ${text}`);
+    }
+  });
+
+  test('its hash, which the database stores', async () => {
+    await expectRefused(`Bearer plant_${Buffer.from(hashTokenText(service.token)).toString('base64url')}`);
+  });
+
+  test('one that has just expired, although the service accepted it before', async () => {
+    const expiresAt = new Date(Date.now() + 60_000);
+    const token = await makeToken('short', { expiresAt });
+    expect((await send(`Bearer ${token}`)).status).toBe(200);
+    jest.spyOn(Date, 'now').mockImplementation(() => expiresAt.getTime() - 1);
+    expect((await send(`Bearer ${token}`)).status).toBe(200);
+    jest.spyOn(Date, 'now').mockImplementation(() => expiresAt.getTime());
+    await expectRefused(`Bearer ${token}`);
+  });
+
+  test('a revoked one after at most 5 seconds, although the service accepted it before', async () => {
+    const token = await makeToken('revoked');
+    expect((await send(`Bearer ${token}`)).status).toBe(200);
+    await service.tokens.revoke('revoked');
+    const revokedAt = performance.now();
+    let acceptedAt = 0;
+    await waitUntil('the refusal', async () => {
+      const sentAt = performance.now();
+      const isAccepted = (await send(`Bearer ${token}`)).status === 200;
+      if (isAccepted) acceptedAt = sentAt;
+      return !isAccepted;
+    });
+    expect(acceptedAt - revokedAt).toBeLessThan(5000);
+    await expectRefused(`Bearer ${token}`);
+  });
+});
+
+test('code 1102: the token lacks the scope', async () => {
+  const token = await makeToken('reader', { scopes: ['plants:read'] });
+  const response = await send(`Bearer ${token}`);
+  expect(response.status).toBe(403);
+  expect(response.body.error).toBe(1102);
+  expect(response.headers['www-authenticate']).toBe(
+    'Bearer realm="plants", error="insufficient_scope", scope="plants:write"',
+  );
+});
+
+test('the scheme is case-insensitive (RFC 9110 §11.1)', async () => {
+  expect((await send(`bearer  ${service.token}`)).status).toBe(200);
+  expect((await send(`BEARER ${service.token}`)).status).toBe(200);
+});
+
+test('the service checks the token before it reads the body', async () => {
+  expect((await send('Bearer wrong', 'no JSON')).status).toBe(401);
+  const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1000)) });
+  const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: endless, duplex: 'half' };
+  expect((await fetch(`${service.baseUrl}/plants`, init as RequestInit)).status).toBe(401);
+});
+
+test('a client that sends Expect: 100-continue gets the answer before it sends the body', async () => {
+  const { request } = await import('node:http');
+  const ask = (token: string) =>
+    new Promise<string>((resolve, reject) => {
+      const body = JSON.stringify({ id: nextId++, name: 'Fir' });
+      const headers = {
+        Authorization: `Bearer ${token}`,
+        Expect: '100-continue',
+        'Content-Type': 'application/json',
+        'Content-Length': body.length,
+      };
+      const call = request(`${service.baseUrl}/plants`, { method: 'POST', headers });
+      let invited = false;
+      call.on('continue', () => {
+        invited = true;
+        call.end(body);
+      });
+      call.on('response', (response) => {
+        resolve(`${invited ? 'invited' : 'not invited'}, ${response.statusCode}`);
+        call.destroy();
+      });
+      call.on('error', reject);
+      call.flushHeaders();
+    });
+  expect(await ask(service.token)).toBe('invited, 200');
+  expect(await ask('wrong')).toBe('not invited, 401');
+});
+
+test('a token that the service accepted a moment ago needs no lookup', async () => {
+  const own = await start();
+  const ids = Array.from({ length: 100 }, (_, id) => id);
+  await Promise.all(ids.map((id) => own.post({ id, name: 'Fir' })));
+  await stopAndCount(own);
+  const [row] = await own.database.query(
+    "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'tokens_hash_key'",
+  );
+  const lookups = Number(row?.idx_scan);
+  expect(lookups).toBeGreaterThan(0);
+  expect(lookups).toBeLessThan(10);
+});
+
+test('the database stores only the SHA-256 of a token', async () => {
+  const [row] = await service.database.query("SELECT *, t::text AS everything FROM tokens t WHERE name = 'test'");
+  expect(row?.hash).toEqual(Buffer.from(hashTokenText(service.token)));
+  expect(row?.everything).not.toContain(service.token.slice(6));
+});

@@ -1,0 +1,226 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { startCollector } from '../support/collector.ts';
+import { lockPlants } from '../support/lock-plants.ts';
+import type { SentSpan } from '../support/otlp.ts';
+import type { TestService } from '../support/test-service.ts';
+import { useTestServices } from '../support/use-test-service.ts';
+import { waitForWrites } from '../support/wait-for-writes.ts';
+
+const CLIENT_TRACE = '0af7651916cd43dd8448eb211c80319c';
+const CLIENT_SPAN = 'b7ad6b7169203331';
+const SAMPLED = `00-${CLIENT_TRACE}-${CLIENT_SPAN}-01`;
+const NOT_SAMPLED = `00-${CLIENT_TRACE}-${CLIENT_SPAN}-00`;
+
+let collector: Awaited<ReturnType<typeof startCollector>>;
+let service: TestService;
+beforeEach(async () => {
+  collector = await startCollector();
+});
+const startService = useTestServices();
+// After the service, which sends its last spans when it stops.
+afterEach(() => collector.stop());
+
+const start = async (environment: Record<string, string> = {}) => {
+  service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, ...environment });
+};
+
+/** Stops the service, which then sends its spans. @returns the spans of one trace or of all, also by name if that is unique */
+const sent = async (traceId?: string) => {
+  await service.stopServer();
+  const spans = collector.spans.filter((span) => traceId === undefined || span.traceId === traceId);
+  const named = (name: string) => {
+    const found = spans.filter((span) => span.name === name);
+    if (found.length !== 1) throw new Error(`${found.length} spans named ${name}: ${spans.map((span) => span.name)}`);
+    return found[0] as SentSpan;
+  };
+  return { spans, named };
+};
+
+const traceOf = (id: string) => service.log.find(({ requestId }) => requestId === id)?.traceId;
+
+describe('a request is traced', () => {
+  test('from the client through queue and batch to the SQL', async () => {
+    await start();
+    await service.post({ id: 1, name: 'Secret fir' });
+    const response = await service.post(
+      { id: 2, name: 'Secret fir' },
+      { traceparent: SAMPLED, tracestate: 'a=1', 'X-Request-Id': 'traced' },
+    );
+    expect(response.status).toBe(200);
+    expect(traceOf('traced')).toBe(CLIENT_TRACE);
+    const { spans, named } = await sent(CLIENT_TRACE);
+    expect(spans.map(({ name }) => name).sort()).toEqual(['INSERT plants', 'POST /plants', 'batch', 'queue']);
+    const [request, queue, batch, sql] = ['POST /plants', 'queue', 'batch', 'INSERT plants'].map(named);
+    expect(request).toMatchObject({ parentSpanId: CLIENT_SPAN, kind: 2, status: 0 });
+    expect(request?.attributes).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/plants',
+      'http.response.status_code': 200,
+      'url.scheme': 'http',
+      'url.path': '/plants',
+      'network.protocol.version': '1.1',
+    });
+    expect(queue).toMatchObject({ parentSpanId: request?.spanId, kind: 1 });
+    expect(batch).toMatchObject({
+      parentSpanId: queue?.spanId,
+      attributes: { 'plant_store.queue': 'writes', 'plant_store.batch.items': 1 },
+    });
+    expect(sql).toMatchObject({ parentSpanId: batch?.spanId, kind: 3 });
+    expect(sql?.attributes).toMatchObject({ 'db.system.name': 'postgresql', 'db.query.summary': 'INSERT plants' });
+    expect(sql?.attributes['db.query.text']).toContain('INSERT INTO plants');
+    for (const span of spans) expect(span.end).toBeGreaterThan(span.start);
+    expect(request?.resource).toMatchObject({ 'service.name': 'plant-store', 'service.version': '1.0.0' });
+    expect(JSON.stringify(spans, (_key, value) => String(value))).not.toContain('Secret');
+    expect(response.headers.traceresponse).toBe(`00-${CLIENT_TRACE}-${request?.spanId}-01`);
+  });
+
+  test('down to the SQL of each operation', async () => {
+    await start();
+    await service.post({ id: 1, name: 'Fir' });
+    const send = (request: ReturnType<typeof service.agent.get>) =>
+      request.set({ Authorization: `Bearer ${service.token}`, traceparent: SAMPLED }).then(({ status }) => status);
+    const { agent } = service;
+    expect(await send(agent.get('/plants/1'))).toBe(200);
+    expect(await send(agent.get('/plants?limit=1'))).toBe(200);
+    expect(await send(agent.get('/plants?tag=x'))).toBe(200);
+    expect(await send(agent.put('/plants/1').send({ name: 'Yew' }))).toBe(200);
+    expect(await send(agent.delete('/plants/1'))).toBe(204);
+    const { spans } = await sent(CLIENT_TRACE);
+    const nameOf = (spanId?: string) => spans.find((span) => span.spanId === spanId)?.name;
+    const statements = spans
+      .filter(({ kind }) => kind === 3)
+      .map(({ name, parentSpanId }) => [nameOf(parentSpanId), name]);
+    expect(statements).toEqual([
+      ['batch', 'SELECT plants'],
+      ['batch', 'SELECT plants'],
+      ['GET /plants', 'SELECT plants'],
+      ['PUT /plants/:id', 'UPDATE plants'],
+      ['DELETE /plants/:id', 'DELETE plants'],
+    ]);
+    expect(spans.filter(({ name }) => name === 'queue').map(({ attributes }) => attributes)).toEqual([
+      { 'plant_store.queue': 'reads' },
+      { 'plant_store.queue': 'pages' },
+    ]);
+  });
+
+  test('in a new trace if the client sends none, including the lookup of its token', async () => {
+    await start();
+    await service.post({ id: 1, name: 'Fir' }, { 'X-Request-Id': 'own' });
+    const traceId = String(traceOf('own'));
+    expect(traceId).toMatch(/^[0-9a-f]{32}$/);
+    const { named } = await sent(traceId);
+    expect(named('POST /plants').parentSpanId).toBe('');
+    expect(named('SELECT tokens').parentSpanId).toBe(named('POST /plants').spanId);
+  });
+
+  test.each([`00-${'0'.repeat(32)}-${CLIENT_SPAN}-01`, `ff-${CLIENT_TRACE}-${CLIENT_SPAN}-01`, 'x', `${SAMPLED}-x`])(
+    'in a new trace if the client sends %j',
+    async (traceparent) => {
+      await start();
+      await service.agent.get('/livez').set('traceparent', traceparent).set('X-Request-Id', 'odd');
+      expect(traceOf('odd')).toMatch(/^(?!0{32}|0af7)[0-9a-f]{32}$/);
+    },
+  );
+
+  test('whatever its outcome; the status is an error only if the service failed', async () => {
+    await start();
+    await service.post('{"id":');
+    await service.agent.get('/nowhere?secret=1');
+    await service.database.query('DROP TABLE plants');
+    await service.post({ id: 1, name: 'Fir' }, { traceparent: SAMPLED });
+    const { spans } = await sent();
+    const requests = spans.filter(({ kind }) => kind === 2);
+    expect(requests.map(({ name, status }) => [name, status])).toEqual([
+      ['POST /plants', 0],
+      ['GET', 0],
+      ['POST /plants', 2],
+    ]);
+    expect(requests.map(({ attributes }) => attributes['http.response.status_code'])).toEqual([400, 404, 503]);
+    expect(requests.map(({ attributes }) => attributes['plant_store.error.code'])).toEqual([1000, 1200, 1502]);
+    expect(requests[1]?.attributes['url.path']).toBe('/nowhere');
+    expect(requests[2]?.attributes['error.type']).toBe('503');
+    expect(spans.find(({ name }) => name === 'INSERT plants')).toMatchObject({ traceId: CLIENT_TRACE, status: 2 });
+  });
+});
+
+test('a batch is part of the trace of its first plant, and the other plants link to it', async () => {
+  await start({ METRICS_PORT: '0' });
+  const unlock = await lockPlants(service.database.url);
+  const posts: Promise<unknown>[] = [];
+  // One at a time, so that two take the two batch slots, and the others wait and form one batch.
+  let thirdWaitsSince = 0;
+  for (let id = 1; id <= 5; id++) {
+    posts.push(service.post({ id, name: 'Fir' }, { 'X-Request-Id': `plant-${id}` }).then());
+    await waitForWrites(service, id);
+    if (id === 3) thirdWaitsSince = performance.now();
+  }
+  const waited = performance.now() - thirdWaitsSince;
+  await unlock();
+  await Promise.all(posts);
+  const [third, fourth, fifth] = [3, 4, 5].map((id) => String(traceOf(`plant-${id}`)));
+  const { spans } = await sent();
+  const batch = spans.find(({ attributes }) => attributes['plant_store.batch.items'] === 3);
+  const queueOf = (traceId?: string) => spans.find((span) => span.traceId === traceId && span.name === 'queue');
+  expect(batch).toMatchObject({ traceId: third, parentSpanId: queueOf(third)?.spanId });
+  expect(batch?.links).toEqual([queueOf(fourth)?.spanId, queueOf(fifth)?.spanId]);
+  expect(queueOf(fourth)?.links).toEqual([batch?.spanId]);
+  expect(queueOf(fifth)?.links).toEqual([batch?.spanId]);
+  // In ns. The third waited for the others to arrive and for the lock.
+  expect(Number((queueOf(third)?.end ?? 0n) - (queueOf(third)?.start ?? 0n))).toBeGreaterThan(waited * 1e6);
+});
+
+test('OpenTelemetry reads its standard variables', async () => {
+  const variables = {
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector',
+    OTEL_SERVICE_NAME: 'plants-of-the-north',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=staging',
+  };
+  Object.assign(process.env, variables);
+  try {
+    await start();
+    await service.agent.get('/livez');
+    const { named } = await sent();
+    expect(collector.requests[0]).toMatchObject({ path: '/v1/traces', headers: { authorization: 'Bearer collector' } });
+    expect(named('GET /livez').resource).toMatchObject({
+      'service.name': 'plants-of-the-north',
+      'service.version': '1.0.0',
+      'deployment.environment.name': 'staging',
+    });
+  } finally {
+    for (const name of Object.keys(variables)) delete process.env[name];
+  }
+});
+
+describe('sampling', () => {
+  test('follows the client by default', async () => {
+    await start();
+    const response = await service.post({ id: 1, name: 'Fir' }, { traceparent: NOT_SAMPLED, 'X-Request-Id': 'quiet' });
+    expect(response.headers.traceresponse).toMatch(new RegExp(`^00-${CLIENT_TRACE}-[0-9a-f]{16}-00$`));
+    expect(traceOf('quiet')).toBe(CLIENT_TRACE);
+    expect((await sent()).spans).toEqual([]);
+  });
+
+  test.each([
+    ['always_on', '', NOT_SAMPLED, true],
+    ['always_off', '', SAMPLED, false],
+    ['parentbased_always_off', '', SAMPLED, true],
+    ['traceidratio', '0', SAMPLED, false],
+    ['traceidratio', '1', NOT_SAMPLED, true],
+    ['parentbased_traceidratio', '0', SAMPLED, true],
+    ['parentbased_traceidratio', '0', '', false],
+  ])(
+    'OTEL_TRACES_SAMPLER=%s OTEL_TRACES_SAMPLER_ARG=%s with the client header %j: %s',
+    async (sampler, ratio, header, is) => {
+      await start({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio });
+      await service.agent.get('/livez').set('traceparent', header);
+      expect((await sent()).spans.map(({ name }) => name)).toEqual(is ? ['GET /livez'] : []);
+    },
+  );
+});
+
+test('without OTEL_EXPORTER_OTLP_ENDPOINT there are no traces, and no trace ids in responses and log lines', async () => {
+  service = await startService();
+  const response = await service.post({ id: 1, name: 'Fir' }, { traceparent: SAMPLED, 'X-Request-Id': 'plain' });
+  expect(response.headers).not.toHaveProperty('traceresponse');
+  expect(service.log.find(({ requestId }) => requestId === 'plain')).not.toHaveProperty('traceId');
+});

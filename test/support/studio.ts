@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { freePort } from './free-port.ts';
+import { spawnCommand } from './store-process.ts';
+import { waitUntil } from './wait-until.ts';
+
+export const studioCommand = (port: number) => ['studio', '--browser', 'none', '--port', String(port)];
+
+/** Starts Prisma Studio on a database, and waits until it responds. */
+export const startStudio = async (databaseUrl: string) => {
+  const port = await freePort();
+  const command = spawnCommand(studioCommand(port), { DATABASE_URL: databaseUrl });
+  const ended = Promise.all([once(command, 'exit'), text(command.stderr as Readable)]).then(([[code], stderr]) => ({
+    code,
+    stderr,
+  }));
+  const url = `http://localhost:${port}`;
+  await waitUntil('Prisma Studio', async () => (await fetch(url).catch(() => undefined))?.ok === true);
+  return {
+    url,
+    pid: command.pid as number,
+    ended,
+    /** Sends SIGTERM. @returns exit code and standard error */
+    stop: () => {
+      command.kill('SIGTERM');
+      return ended;
+    },
+  };
+};

@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import type { AxeResults } from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { openApiPage, shownAnswer } from '../../support/api-page.ts';
+import { browserObstacle, launchBrowser, openPage, takeScreenshot } from '../../support/browser.ts';
+import { describeUnless } from '../../support/skip.ts';
+import type { TestService } from '../../support/test-service.ts';
+import { useTestServices } from '../../support/use-test-service.ts';
+
+// The page has 1.5 MB; some machines are slow.
+jest.setTimeout(240_000);
+
+const LARGEST = '9223372036854775807';
+const SMALLEST = '-9223372036854775808';
+const PHONE = { viewport: { width: 375, height: 740 }, hasTouch: true, isMobile: true };
+
+describeUnless(browserObstacle, 'the API page in a browser', () => {
+  let browser: Browser;
+  let service: TestService;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+  const start = useTestServices();
+  beforeEach(async () => {
+    service = await start();
+  });
+
+  const open = (options: Parameters<typeof openApiPage>[2] = {}) => openApiPage(browser, service, options);
+
+  test('loads without warnings, and only from the store', async () => {
+    const { page, complaints, elsewhere } = await open();
+    expect(await page.title()).toBe('Plant Store API');
+    expect(await page.locator('.opblock').count()).toBeGreaterThan(8);
+    expect([complaints, elsewhere]).toEqual([[], []]);
+    await page.close();
+  });
+
+  test('opens at the URL of the store', async () => {
+    const page = await browser.newPage();
+    await page.goto(service.baseUrl);
+    expect(page.url()).toBe(`${service.baseUrl}/docs`);
+    await page.close();
+  });
+
+  test.each(['/docs/errors', '/docs/errors/1003'])('%s is accessible and links to the API page', async (path) => {
+    for (const options of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, PHONE] as const) {
+      const { page, complaints, elsewhere } = await openPage(browser, `${service.baseUrl}${path}`, options);
+      const barColour = await page.evaluate("getComputedStyle(document.querySelector('header')).backgroundColor");
+      expect(barColour).toBe('rgb(31, 107, 69)');
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      expect([complaints, elsewhere, await findBarriers(page)]).toEqual([[], [], []]);
+      await page.getByRole('link', { name: 'Plant Store API' }).click();
+      await page.locator('.opblock').first().waitFor();
+      await page.close();
+    }
+  });
+
+  test('a page from an allowed origin can read both forms of an error', async () => {
+    const other = await start({ CORS_ORIGINS: service.baseUrl });
+    // A page without a Content-Security-Policy, which would block requests to another origin.
+    const page = await browser.newPage();
+    await page.goto(`${service.baseUrl}/livez`);
+    const ask = (accept: string) => {
+      const headers = JSON.stringify({ Accept: accept, Authorization: 'Bearer x' });
+      return page.evaluate(`fetch('${other.baseUrl}/plants', { headers: ${headers} }).then((answer) => answer.json())`);
+    };
+    expect(await ask('application/json')).toMatchObject({ error: 1101 });
+    expect(await ask('application/problem+json')).toMatchObject({ code: 1101, type: '/docs/errors/1101' });
+    await page.close();
+  });
+
+  test.each([LARGEST, SMALLEST])('stores a plant with a token and shows its id %s', async (id) => {
+    const { page, complaints, authorize, tryOut } = await open();
+    await authorize();
+    const created = await tryOut('createPlant', { body: `{"id": ${id}, "name": "Ginkgo", "tag": "Ginkgo biloba"}` });
+    expect(await shownAnswer(created)).toEqual({
+      status: '200',
+      body: '{\n  "name": "Ginkgo",\n  "tag": "Ginkgo biloba"\n}',
+    });
+    expect(await service.stored(id)).toEqual({ id, name: 'Ginkgo', tag: 'Ginkgo biloba' });
+    const found = await tryOut('getPlant', { id });
+    expect(await shownAnswer(found)).toEqual({
+      status: '200',
+      body: `{\n  "id": ${id},\n  "name": "Ginkgo",\n  "tag": "Ginkgo biloba"\n}`,
+    });
+    expect(complaints).toEqual([]);
+    if (id === LARGEST) {
+      await created.locator('.opblock-summary-control').click();
+      await takeScreenshot(page, 'api-page', 1450);
+    }
+    await page.close();
+  });
+
+  test('lists, replaces, patches and deletes plants', async () => {
+    await service.post(`{"id": ${LARGEST}, "name": "Ginkgo"}`);
+    const { page, authorize, tryOut } = await open();
+    await authorize();
+    const answer = async (...words: Parameters<typeof tryOut>) => shownAnswer(await tryOut(...words));
+    expect((await answer('listPlants', {})).body).toContain(`"id": ${LARGEST},`);
+    expect((await answer('replacePlant', { id: LARGEST, body: '{"name": "Fir", "tag": "Abies"}' })).status).toBe('200');
+    expect((await answer('patchPlant', { id: LARGEST, body: '{"tag": null}' })).body).toBe('{\n  "name": "Fir"\n}');
+    expect((await answer('deletePlant', { id: LARGEST })).status).toBe('204');
+    expect(await service.stored(LARGEST)).toBeUndefined();
+    await page.close();
+  });
+
+  test('shows an error without a token', async () => {
+    const { page, tryOut } = await open();
+    const { status, body } = await shownAnswer(await tryOut('getPlant', { id: '1' }));
+    expect([status, body]).toEqual(['401', expect.stringContaining('"error": 1100')]);
+    await page.close();
+  });
+
+  test('works under a base path, with health checks at the root', async () => {
+    service = await start({ BASE_PATH: '/api/v1' });
+    const { page, complaints, elsewhere, authorize, tryOut } = await open({ basePath: '/api/v1' });
+    await authorize();
+    expect((await shownAnswer(await tryOut('listPlants', {}))).body).toBe('[]');
+    expect((await shownAnswer(await tryOut('isReady', {}))).body).toContain('"ready"');
+    expect([complaints, elsewhere]).toEqual([[], []]);
+    await page.close();
+  });
+
+  test('works with the keyboard alone', async () => {
+    const { page } = await open();
+    const { keyboard } = page;
+    /** Presses Tab until the control with this name has the focus. */
+    const tabTo = async (name: string) => {
+      for (let presses = 0; presses < 200; presses++) {
+        await keyboard.press('Tab');
+        const focused = await page.evaluate('document.activeElement.ariaLabel ?? document.activeElement.innerText');
+        if (String(focused).replace(/\s+/g, ' ').trim() === name) return;
+      }
+      throw new Error(`Tab does not reach ${name}`);
+    };
+    await tabTo('Authorize');
+    await keyboard.press('Enter');
+    await page.locator('.dialog-ux').getByRole('textbox').waitFor();
+    await keyboard.type(service.token);
+    await keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Logout' }).waitFor();
+    await tabTo('Close');
+    await keyboard.press('Enter');
+    await tabTo('POST /plants Create a plant');
+    await keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'Request body' }).waitFor();
+    await tabTo('Request body');
+    await keyboard.press('ControlOrMeta+A');
+    await keyboard.type(`{"id": ${LARGEST}, "name": "Ginkgo"}`);
+    await tabTo('Execute');
+    await keyboard.press('Enter');
+    await page.locator('.live-responses-table').waitFor();
+    expect((await service.stored(LARGEST))?.name).toBe('Ginkgo');
+    await page.close();
+  });
+
+  test('fits a phone screen', async () => {
+    const { page, authorize, tryOut } = await open(PHONE);
+    const width = () => page.evaluate('document.documentElement.scrollWidth');
+    expect(await width()).toBe(375);
+    await authorize();
+    const block = await tryOut('createPlant', { body: `{"id": ${LARGEST}, "name": "${'Ginkgo'.repeat(40)}"}` });
+    await tryOut('getPlant', { id: LARGEST });
+    expect(await width()).toBe(375);
+    const { x = -1, width: buttonWidth = 0 } =
+      (await block.getByRole('button', { name: 'Execute' }).boundingBox()) ?? {};
+    expect(x >= 0 && x + buttonWidth <= 375).toBe(true);
+    await page.close();
+  });
+
+  test.each<[string, BrowserContextOptions]>([
+    ['in light colours', { colorScheme: 'light' }],
+    ['in dark colours', { colorScheme: 'dark' }],
+    ['on a phone', PHONE],
+  ])('axe finds no serious barriers %s', async (_title, options) => {
+    const { page, authorize, tryOut } = await open(options);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Close' }).last().click();
+    await authorize();
+    await tryOut('createPlant', { body: `{"id": ${LARGEST}, "name": "Ginkgo"}` });
+    await tryOut('listPlants', {});
+    await page.getByRole('button', { name: 'Schemas' }).click();
+    await page.getByRole('button', { name: 'Expand all' }).first().click();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.close();
+  });
+});
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** The violations that axe rates as serious or critical. */
+const findBarriers = async (page: Page) => {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ target, html }) => `${id}: ${target} ${html.slice(0, 200)}`));
+};

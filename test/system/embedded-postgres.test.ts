@@ -1,0 +1,152 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
+import { spawnChild } from '../support/children.ts';
+import { describeUnless } from '../support/skip.ts';
+import { projectFolder, runCommand } from '../support/store-process.ts';
+import { useDataFolder } from '../support/use-data-folder.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const folder = useDataFolder();
+
+const query = async (url: string, sql: string) => {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+};
+
+const postmasterPid = () =>
+  Number(readFileSync(join(folder.path, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
+
+/** Runs a script next to a program named `postgres`, which sleeps. @returns the process id that it prints, once that process is in a state (proc(5)) */
+const startNamedPostgres = async (script: string, state: RegExp) => {
+  const other = join(folder.path, 'other');
+  mkdirSync(other);
+  copyFileSync('/bin/sleep', join(other, 'postgres'));
+  const shell = spawnChild('sh', ['-c', script], { cwd: other, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const [chunk] = await once(shell.stdout as Readable, 'data');
+  const pid = Number(chunk);
+  const stat = () => readFileSync(`/proc/${pid}/stat`, 'utf8');
+  await waitUntil('the state of the process', () => new RegExp(`\\(postgres\\) ${state.source}`).test(stat()));
+  return pid;
+};
+
+describe('leaseEmbeddedPostgres', () => {
+  test('runs PostgreSQL 18, durable, and only on the loopback address', async () => {
+    const { url, release } = await leaseEmbeddedPostgres(folder.path);
+    const setting = async (name: string) => Object.values((await query(url, `SHOW ${name}`))[0] ?? {})[0];
+    expect(await setting('server_version')).toMatch(/^18\./);
+    expect(await setting('listen_addresses')).toBe('127.0.0.1');
+    expect(await setting('fsync')).toBe('on');
+    expect(await setting('synchronous_commit')).toBe('on');
+    const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity);
+    const cache = Math.max(128, Math.min(512, Math.floor(memory / 8 / 2 ** 20)));
+    expect(await setting('shared_buffers')).toBe(`${cache}MB`);
+    await expect(query(url.replace(/:[^:@]+@/, ':wrong@'), 'SELECT 1')).rejects.toThrow('authentication failed');
+    await release();
+    expect(postmasterPid).toThrow('ENOENT');
+  });
+
+  test('works in a path with spaces, quotes and shell syntax', async () => {
+    const { url, release } = await leaseEmbeddedPostgres(
+      join(folder.path, `it's a "folder" with $HOME, \`id\` and ünïcode`),
+    );
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await release();
+  });
+
+  test('is shared: the first lease starts it, and the last release stops it', async () => {
+    const [a, b, c] = await Promise.all([1, 2, 3].map(() => leaseEmbeddedPostgres(folder.path)));
+    expect(new Set([a?.url, b?.url, c?.url]).size).toBe(1);
+    await a?.release();
+    await b?.release();
+    expect(await query(c?.url ?? '', 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await c?.release();
+    expect(postmasterPid).toThrow('ENOENT');
+  });
+
+  test('starts again after PostgreSQL was killed', async () => {
+    const { url, release } = await leaseEmbeddedPostgres(folder.path);
+    await query(url, 'CREATE TABLE kept AS SELECT 1 AS one');
+    process.kill(postmasterPid(), 'SIGKILL');
+    await release().catch(() => {});
+    const again = await leaseEmbeddedPostgres(folder.path);
+    expect(await query(again.url, 'SELECT * FROM kept')).toEqual([{ one: 1 }]);
+    await again.release();
+  });
+
+  test.each([
+    ['another program', async () => process.pid],
+    ["somebody else's PostgreSQL", () => startNamedPostgres('./postgres 1000 & echo $!; wait', /[RS]/)],
+    // Its working directory is the data directory, as the server's is. It ends when its parent is sleep, which never waits for it.
+    ['a zombie', () => startNamedPostgres('cd ../postgres; ../other/postgres 0.5 & echo $!; exec sleep 1000', /Z/)],
+  ])('starts even if postmaster.pid now names %s', async (_title, startProcess) => {
+    await (await leaseEmbeddedPostgres(folder.path)).release();
+    const pid = await startProcess();
+    writeFileSync(join(folder.path, 'postgres', 'postmaster.pid'), `${pid}\n${folder.path}\n0\n1\n\n\n\nready\n`);
+    const { url, release } = await leaseEmbeddedPostgres(folder.path);
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await release();
+  });
+
+  test('creates a new data directory if creating the first was interrupted', async () => {
+    mkdirSync(join(folder.path, 'postgres.new'));
+    writeFileSync(join(folder.path, 'postgres.new', 'PG_VERSION'), '18\n');
+    await (await leaseEmbeddedPostgres(folder.path)).release();
+  });
+
+  test('if it cannot start, the message includes that of PostgreSQL', async () => {
+    await (await leaseEmbeddedPostgres(folder.path)).release();
+    writeFileSync(join(folder.path, 'postgres', 'postgresql.conf'), 'nonsense = 1\n');
+    const { code, stderr } = await runCommand(['migrate'], { DATA_DIR: folder.path });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/PostgreSQL's pg_ctl failed.*unrecognized configuration parameter "nonsense"/s);
+  });
+});
+
+/** Runs the command line as another account. */
+const runAs = async (account: string, dataDir: string) => {
+  const env = { ...process.env, DATA_DIR: dataDir, NODE_ENV: '', DATABASE_URL: '' };
+  const words = ['-u', account, '--', process.execPath, join(projectFolder, 'src', 'main.ts'), 'token', 'list'];
+  return promisify(execFile)('runuser', words, { env, cwd: '/' }).then(
+    ({ stdout }) => ({ code: 0, text: stdout }),
+    ({ code, stderr }) => ({ code: Number(code), text: String(stderr) }),
+  );
+};
+
+const obstacle = process.getuid?.() === 0 ? undefined : 'only root can change accounts';
+
+describeUnless(obstacle, 'as root', () => {
+  test('a folder that the PostgreSQL account cannot reach: the error names it', async () => {
+    const closed = join(folder.path, 'closed');
+    mkdirSync(closed, { mode: 0o700 });
+    const { code, stderr } = await runCommand(['migrate'], { DATA_DIR: join(closed, 'data') });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`because it has no permission to enter ${closed}`);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('other users can run it in their own folder, but not in a folder of root', async () => {
+    chmodSync(folder.path, 0o777);
+    expect(await runAs('nobody', join(folder.path, 'own'))).toMatchObject({
+      code: 0,
+      text: expect.stringMatching(/^NAME/),
+    });
+    mkdirSync(join(folder.path, 'roots'), { mode: 0o755 });
+    const refused = await runAs('nobody', join(folder.path, 'roots'));
+    expect(refused.code).toBe(1);
+    expect(refused.text).toMatch(/another user/);
+  });
+});

@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { killChildren } from '../support/children.ts';
+import { runCommand } from '../support/store-process.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+afterEach(killChildren);
+const database = useTestDatabase({ migrated: false, each: true });
+
+const migrate = () => runCommand(['migrate'], { DATABASE_URL: database.url, NODE_ENV: 'production' });
+const applied = () => database.query('SELECT migration_name, applied_steps_count FROM _prisma_migrations');
+
+test('applies the migrations once and records them as `prisma migrate` does', async () => {
+  const first = await migrate();
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: \d{14}_/) });
+  expect(await migrate()).toMatchObject({ code: 0, stdout: 'Nothing to apply.\n' });
+  expect(await database.query('SELECT count(*) FROM plants')).toEqual([{ count: '0' }]);
+  const rows = await applied();
+  expect(rows.length).toBeGreaterThan(0);
+  for (const row of rows) expect(row.applied_steps_count).toBe(1);
+});
+
+test('four concurrent runs migrate once', async () => {
+  const results = await Promise.all([migrate(), migrate(), migrate(), migrate()]);
+  expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  expect(results.filter(({ stdout }) => stdout.startsWith('Applied')).length).toBe(1);
+  expect(await database.query('SELECT migration_name FROM _prisma_migrations GROUP BY 1 HAVING count(*) > 1')).toEqual(
+    [],
+  );
+});
+
+test('waits for the lock of another migration, and changes nothing before it has the lock', async () => {
+  const other = new Client({ connectionString: database.url });
+  other.on('error', () => {});
+  await other.connect();
+  try {
+    await other.query('SELECT pg_advisory_lock(7230113)');
+    let ended = false;
+    const waiting = migrate().finally(() => {
+      ended = true;
+    });
+    // By the third request, two have been refused.
+    const asked = new Set<unknown>();
+    const questions = `SELECT query_start::text AS at FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE '%pg_try_advisory_lock%' AND pid <> pg_backend_pid()`;
+    await waitUntil('three requests for the lock', async () => {
+      for (const { at } of await database.query(questions)) asked.add(at);
+      return asked.size >= 3 || ended;
+    });
+    expect(ended).toBe(false);
+    expect(await database.query("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace")).toEqual(
+      [],
+    );
+    await other.query('SELECT pg_advisory_unlock_all()');
+    expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: /) });
+  } finally {
+    await other.end();
+  }
+});
+
+test('waiting for another migration does not block its CREATE INDEX CONCURRENTLY', async () => {
+  const other = new Client({ connectionString: database.url });
+  other.on('error', () => {});
+  await other.connect();
+  try {
+    await other.query('SELECT pg_advisory_lock(7230113)');
+    const waiting = migrate();
+    const askers = `SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%advisory_lock%'`;
+    await waitUntil('two sessions that requested the lock', async () => (await database.query(askers)).length >= 2);
+    await database.query('CREATE TABLE for_a_moment (id int)');
+    await other.query("SET statement_timeout = '10s'");
+    await other.query('CREATE INDEX CONCURRENTLY ON for_a_moment (id)');
+    await database.query('DROP TABLE for_a_moment');
+    await other.query('SELECT pg_advisory_unlock_all()');
+    expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: /) });
+  } finally {
+    await other.end();
+  }
+});
+
+describe('a database without the index on tag hashes', () => {
+  const migration = '20261121030000_plant_indexes_cheaper_to_fill';
+  const indexes = () =>
+    database.query(
+      "SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = 'plants'::regclass ORDER BY 1",
+    );
+  let wanted: Awaited<ReturnType<typeof indexes>>;
+  beforeEach(async () => {
+    await migrate();
+    wanted = await indexes();
+    await database.query('CREATE INDEX plants_tag_idx ON plants (md5(tag), id) WHERE tag IS NOT NULL');
+    await database.query('ALTER INDEX plants_name_idx RESET (gin_pending_list_limit)');
+  });
+
+  const expectMigrated = async () => {
+    expect(await migrate()).toMatchObject({ code: 0, stdout: expect.stringContaining(migration) });
+    expect(await indexes()).toEqual(wanted);
+    const options = await database.query("SELECT reloptions FROM pg_class WHERE relname = 'plants_name_idx'");
+    expect(options).toEqual([{ reloptions: ['gin_pending_list_limit=256'] }]);
+  };
+
+  test('gets it in place of the old index', async () => {
+    await database.query('DROP INDEX plants_tag_hash_idx');
+    await database.query('DELETE FROM _prisma_migrations WHERE migration_name = $1', [migration]);
+    await expectMigrated();
+  });
+
+  test('gets it after a failed migration, once the record of the failure is deleted as docs/operations.md describes', async () => {
+    await database.query('UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = $1', [migration]);
+    expect(await migrate()).toMatchObject({ code: 1, stderr: expect.stringContaining(migration) });
+    await database.query(
+      `DELETE FROM _prisma_migrations WHERE migration_name = '${migration}' AND finished_at IS NULL`,
+    );
+    await expectMigrated();
+  });
+});
+
+test('refuses a database with other tables and does not change it', async () => {
+  await database.query('CREATE TABLE somebody_elses (id int)');
+  const { code, stderr } = await migrate();
+  expect(code).toBe(1);
+  expect(stderr).toContain('not empty');
+  expect(stderr).not.toMatch(/^\s+at /m);
+});
+
+test.each([
+  ['no server', (url: URL) => Object.assign(url, { port: '1' })],
+  ['a wrong password', (url: URL) => Object.assign(url, { password: 'wrong' })],
+  ['no such database', (url: URL) => Object.assign(url, { pathname: '/nothing' })],
+  ['no such host', (url: URL) => Object.assign(url, { hostname: 'nothing.invalid' })],
+])('%s: a one-line message', async (_title, change) => {
+  const { code, stderr } = await runCommand(['migrate'], { DATABASE_URL: change(new URL(database.url)).href });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^The database cannot be reached: .+\n$/);
+});

@@ -1,0 +1,322 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { lockPlants } from '../../support/lock-plants.ts';
+import { exchangeBytes } from '../../support/raw-http.ts';
+import type { TestService } from '../../support/test-service.ts';
+import { useTestServices } from '../../support/use-test-service.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+let service: TestService;
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+
+// After the sockets are closed, as a service waits for its connections.
+const startService = useTestServices();
+const start = async (environment: Record<string, string> = {}) => {
+  service = await startService(environment);
+};
+
+const port = () => Number(new URL(service.baseUrl).port);
+
+/** A connection that does not read before `resume`. */
+const open = async () => {
+  const socket = connect(port(), '127.0.0.1').pause();
+  socket.on('error', () => {});
+  sockets.push(socket);
+  await once(socket, 'connect');
+  return socket;
+};
+
+const header = (method: string, path: string, fields: string[] = []) =>
+  [
+    `${method} ${path} HTTP/1.1`,
+    'Host: x',
+    `Authorization: Bearer ${service.token}`,
+    'Content-Type: application/json',
+    ...fields,
+    '\r\n',
+  ].join('\r\n');
+
+const request = (method: string, path: string, body?: object, fields: string[] = []) => {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  return header(method, path, [...fields, ...(body ? [`Content-Length: ${text.length}`] : [])]) + text;
+};
+
+const exchange = (text: string) => exchangeBytes({ port: port(), bytes: Buffer.from(text, 'latin1') });
+
+const completed = () => service.log.filter(({ msg }) => msg === 'request completed').length;
+
+describe('a client that pipelines', () => {
+  test('gets its responses in order', async () => {
+    await start();
+    const answers = await exchange(
+      request('POST', '/plants', { id: 1, name: 'Fir' }) +
+        request('GET', '/plants/1') +
+        request('PUT', '/plants/1', { name: 'Yew' }) +
+        request('DELETE', '/plants/1') +
+        request('GET', '/plants/1', undefined, ['Connection: close']),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 204, 404]);
+  });
+
+  test('gets responses to all of 300 requests if it reads', async () => {
+    await start();
+    const answers = await exchange(
+      request('GET', '/plants/1').repeat(299) + request('GET', '/plants/1', undefined, ['Connection: close']),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(300).fill(404));
+  });
+
+  test('cannot make the service parse many requests ahead', async () => {
+    await start();
+    const unlock = await lockPlants(service.database.url);
+    let parsed = 0;
+    const count = () => {
+      parsed++;
+    };
+    subscribe('http.server.request.start', count);
+    const socket = await open();
+    socket.write(request('POST', '/plants', { id: 1, name: 'Fir' }) + 'GET / HTTP/1.1\r\n\r\n'.repeat(3600));
+    await waitUntil('the first requests', () => parsed > 1);
+    // By the time the service answers another client, it has parsed all that it read so far.
+    await service.agent.get('/livez');
+    unsubscribe('http.server.request.start', count);
+    expect(parsed).toBeLessThan(300);
+    await unlock();
+  });
+
+  test('with HTTP/1.0 has no request processed without a response', async () => {
+    await start();
+    const http10 = (text: string) => text.replace('HTTP/1.1', 'HTTP/1.0');
+    const keepAlive = ['Connection: keep-alive'];
+    const answers = await exchange(
+      http10(request('POST', '/plants', { id: 1, name: 'Fir' }, keepAlive)) +
+        http10(request('POST', '/plants', { id: 2, name: 'Yew' }, keepAlive)) +
+        http10(request('DELETE', '/plants/1', undefined, keepAlive)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200]);
+    expect(await service.database.query('SELECT id FROM plants')).toEqual([{ id: '1' }]);
+  });
+});
+
+describe('a client that does not read', () => {
+  const name = 'x'.repeat(1_000_000);
+
+  test('gets only what fits into the buffers of its connection, and is disconnected', async () => {
+    await start({ REQUEST_TIMEOUT: '2' });
+    expect((await service.post({ id: 1, name })).status).toBe(200);
+    const before = completed();
+    const socket = await open();
+    socket.write(request('GET', '/plants/1').repeat(300));
+    await waitUntil('the end of a response', () => service.log.some(({ msg }) => msg === 'request aborted'));
+    expect(completed() - before).toBeLessThan(50);
+    socket.resume();
+    await once(socket, 'close');
+  });
+
+  test('blocks other clients only for a short time, even without a token', async () => {
+    await start({ REQUEST_TIMEOUT: '1', MAX_CONNECTIONS: '5' });
+    for (let count = 0; count < 5; count++) {
+      const socket = await open();
+      socket.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(60));
+    }
+    await waitUntil(
+      'a free connection',
+      async () => (await fetch(`${service.baseUrl}/livez`).catch(() => undefined))?.status === 200,
+    );
+  });
+
+  test('is not disconnected while it reads slowly', async () => {
+    await start({ REQUEST_TIMEOUT: '1' });
+    await service.post({ id: 1, name });
+    const socket = await open();
+    socket.write(request('GET', '/plants/1').repeat(9) + request('GET', '/plants/1', undefined, ['Connection: close']));
+    let received = 0;
+    socket.on('data', (bytes: Buffer) => {
+      received += bytes.length;
+      socket.pause();
+      setTimeout(() => socket.resume(), 20);
+    });
+    socket.resume();
+    await once(socket, 'close');
+    expect(received).toBeGreaterThan(10_000_000);
+  });
+
+  test('is disconnected if too many bytes wait for clients', async () => {
+    await start();
+    await service.post({ id: 1, name });
+    // The system buffers some MiB per connection.
+    for (let count = 0; count < 100; count++) (await open()).write(request('GET', '/plants/1').repeat(9));
+    await waitUntil('the end of a response', () => service.log.some(({ msg }) => msg === 'request aborted'));
+    expect((await service.request('get', '/plants/1')).status).toBe(200);
+  });
+});
+
+describe('uploads', () => {
+  const MIB = 1_048_576;
+
+  test('that stall lose their slots and get code 1500', async () => {
+    // Two slots.
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
+    const stalled = [await open(), await open()];
+    for (const socket of stalled) socket.write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    const answers = stalled.map(async (socket) => String((await once(socket, 'data'))[0]));
+    for (const socket of stalled) socket.resume();
+    const other = await service.post({ id: 1, name: 'x'.repeat(100_000) });
+    expect(other.status).toBe(200);
+    expect(await Promise.race(answers)).toMatch(/^HTTP\/1\.1 503 .*Retry-After: 1\r\n.*"error":1500/s);
+  });
+
+  test('of small plants do not wait for stalled uploads', async () => {
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
+    for (let count = 0; count < 20; count++)
+      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    expect((await service.post({ id: 1, name: 'Fir' })).status).toBe(200);
+    expect(service.log.some(({ error }) => error === 1500)).toBe(false);
+  });
+
+  test('in chunks wait for a slot, too', async () => {
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
+    for (let count = 0; count < 2; count++)
+      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    const text = JSON.stringify({ id: 1, name: 'x'.repeat(300_000) });
+    const chunk = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+    const fields = ['Transfer-Encoding: chunked', 'Connection: close'];
+    const socket = await open();
+    const answer = once(socket, 'data');
+    socket.resume();
+    socket.write(header('POST', '/plants', fields) + chunk);
+    expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test('that are refused or aborted free their slots', async () => {
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
+    for (let count = 0; count < 2; count++)
+      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    const posts = Array.from({ length: 200 }, (_, id) => service.post({ id, name: 'x'.repeat(20_000) }));
+    const statuses = (await Promise.all(posts)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    for (let count = 0; count < 50; count++) {
+      const socket = await open();
+      socket.write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+      socket.destroy();
+    }
+    const startedAt = performance.now();
+    expect((await service.post({ id: 1000, name: 'x'.repeat(100_000) })).status).toBe(200);
+    // A slot that is not freed passes to the next upload after two seconds at the earliest.
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
+  test('that stall after their response do not get a second one', async () => {
+    await start({ REQUEST_TIMEOUT: '1' });
+    const head = header('POST', '/plants', ['Content-Length: 50000']).replace(service.token, 'x');
+    const answers = await exchange(head);
+    expect(answers.map(({ status }) => status)).toEqual([401]);
+  });
+
+  test('are refused at once if too many wait for a slot', async () => {
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
+    for (let count = 0; count < 2 + 64; count++)
+      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    const response = await service.post({ id: 1, name: 'x'.repeat(100_000) });
+    expect([response.status, response.body.error]).toEqual([503, 1500]);
+  });
+
+  test('in too many chunks are refused', async () => {
+    await start();
+    const answers = await exchange(
+      `${header('POST', '/plants', ['Transfer-Encoding: chunked'])}${'1\r\n \r\n'.repeat(1001)}`,
+    );
+    expect(answers).toMatchObject([{ status: 400, body: expect.stringContaining('"error":1002') }]);
+  });
+
+  test('in small and large chunks arrive complete', async () => {
+    await start();
+    const name = Array.from({ length: 60_000 }, (_, index) => index % 10).join('');
+    const text = JSON.stringify({ id: 1, name });
+    const sizes = [1, 1, 2, 3, 1023, 1024, 1025, 5000, 1, 4096, 30_000, 7];
+    const pieces: string[] = [];
+    for (let at = 0, turn = 0; at < text.length; turn++) {
+      const piece = text.slice(at, at + (sizes[turn % sizes.length] as number));
+      pieces.push(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+      at += piece.length;
+    }
+    const fields = ['Transfer-Encoding: chunked', 'Connection: close'];
+    const answers = await exchange(`${header('POST', '/plants', fields)}${pieces.join('')}0\r\n\r\n`);
+    expect(answers[0]?.status).toBe(200);
+    expect(await service.stored(1n)).toMatchObject({ name });
+  });
+});
+
+test('an open connection keeps no memory of its past requests', async () => {
+  await start();
+  const responses: WeakRef<object>[] = [];
+  const note = (message: unknown) => responses.push(new WeakRef((message as { response: object }).response));
+  subscribe('http.server.request.start', note);
+  const socket = await open();
+  socket.resume();
+  socket.write(request('POST', '/plants', { id: 1, name: 'Fir' }));
+  expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
+  unsubscribe('http.server.request.start', note);
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  await waitUntil('the release of the response', () => {
+    collectGarbage();
+    return responses.length > 0 && responses.every((response) => response.deref() === undefined);
+  });
+  expect(socket.destroyed).toBe(false);
+});
+
+describe('a service that stops', () => {
+  test('sends complete responses to a client that reads slowly', async () => {
+    await start();
+    await service.post({ id: 1, name: 'x'.repeat(1_000_000) });
+    const socket = await open();
+    socket.write(request('GET', '/plants/1').repeat(12));
+    // Some responses wait in the service, since the client does not read.
+    await waitUntil('some responses', () => completed() > 2);
+    const sent = completed();
+    const stopped = service.stopServer();
+    let received = 0;
+    socket.on('data', (bytes: Buffer) => {
+      received += bytes.length;
+      socket.pause();
+      setTimeout(() => socket.resume(), 1);
+    });
+    socket.resume();
+    await once(socket, 'close');
+    await stopped;
+    const whole = completed() - 1;
+    expect(whole).toBeGreaterThan(sent - 1);
+    expect(received).toBeGreaterThan(whole * 1_000_000);
+    expect(service.log.some(({ msg }) => msg === 'request aborted')).toBe(false);
+  });
+
+  test('asks the client to close the connection with the response in progress', async () => {
+    await start();
+    const unlock = await lockPlants(service.database.url);
+    const socket = await open();
+    socket.write(request('POST', '/plants', { id: 1, name: 'Fir' }));
+    await service.agent.get('/livez');
+    const stopped = service.stopServer();
+    socket.resume();
+    const answer = once(socket, 'data');
+    await unlock();
+    expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 200 .*\r\nConnection: close\r\n/s);
+    await stopped;
+  });
+});
+
+test('idle connections stay open longer than those of load balancers', async () => {
+  await start();
+  const socket = await open();
+  socket.resume();
+  socket.write(request('GET', '/livez'));
+  expect(String((await once(socket, 'data'))[0])).toMatch(/\r\nKeep-Alive: timeout=75\r\n/);
+});

@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { promisify } from 'node:util';
+import { afterEach, expect, test } from '@jest/globals';
+import { killChildren } from '../support/children.ts';
+import { freePort } from '../support/free-port.ts';
+import { runCommand } from '../support/store-process.ts';
+import { startStudio, studioCommand } from '../support/studio.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+
+afterEach(killChildren);
+const database = useTestDatabase();
+
+test('a port in use: exit code 1 and a one-line message', async () => {
+  const port = await freePort();
+  const other = createServer().listen(port, '127.0.0.1');
+  await once(other, 'listening');
+  const { code, stderr } = await runCommand(studioCommand(port), { DATABASE_URL: database.url });
+  other.close();
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^Prisma Studio cannot listen: .*EADDRINUSE.*\. Choose another --port\.\n$/);
+});
+
+test('SIGTERM stops it, with exit code 0', async () => {
+  const { stop } = await startStudio(database.url);
+  expect((await stop()).code).toBe(0);
+});
+
+test('the command fails if Prisma Studio does', async () => {
+  const { pid, ended } = await startStudio(database.url);
+  const { stdout: child } = await promisify(execFile)('pgrep', ['-P', String(pid)]);
+  process.kill(Number(child), 'SIGKILL');
+  expect(await ended).toEqual({ code: 1, stderr: expect.stringContaining('Prisma Studio ended with SIGKILL') });
+});

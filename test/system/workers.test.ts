@@ -1,0 +1,99 @@
+import { setTimeout } from 'node:timers/promises';
+import { beforeEach, expect, test } from '@jest/globals';
+import { scrape } from '../support/scrape.ts';
+import type { StoreProcess } from '../support/store-process.ts';
+import { runCommand, startStore } from '../support/store-process.ts';
+import { useDataFolder } from '../support/use-data-folder.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const folder = useDataFolder();
+let nextId: number;
+let store: StoreProcess;
+beforeEach(async () => {
+  nextId = 1;
+  store = await startStore({ DATA_DIR: folder.path, WORKERS: '2', METRICS_PORT: '0' });
+});
+
+/** Posts a plant on a new connection, so that the workers take turns. */
+const post = async (id = nextId++) => {
+  const headers = { Authorization: `Bearer ${store.token}`, 'Content-Type': 'application/json', Connection: 'close' };
+  const response = await fetch(`${store.url}/plants`, { method: 'POST', headers, body: `{"id":${id},"name":"Fir"}` });
+  await response.text();
+  return response.status;
+};
+
+/** The lines of the log so far; each is valid JSON. */
+const log = (): Record<string, unknown>[] =>
+  store.output.text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+const requests = () => log().filter(({ path }) => path === '/plants');
+const metrics = () => {
+  const port = log().find(({ msg }) => msg === 'metrics are served')?.port;
+  return scrape(`http://127.0.0.1:${port}/metrics`);
+};
+const startedPids = () => log().flatMap(({ msg, pid }) => (msg === 'worker started' ? [Number(pid)] : []));
+
+test('two workers serve one port, log whole lines, and stop together', async () => {
+  const statuses = await Promise.all(Array.from({ length: 400 }, () => post()));
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  expect(await post(1)).toBe(400);
+  expect(await store.stop()).toEqual({ code: 0, signal: null });
+  expect(requests()).toHaveLength(401);
+  expect(new Set(requests().map(({ worker }) => worker))).toEqual(new Set([1, 2]));
+});
+
+test('the metrics include every worker, labelled with its number', async () => {
+  const name = 'plant_store_http_request_duration_seconds_count';
+  await Promise.all(Array.from({ length: 100 }, () => post()));
+  const { value } = await metrics();
+  expect(value(name, { route: '/plants', status: '200' })).toBe(100);
+  for (const worker of ['1', '2']) {
+    expect(value(name, { worker })).toBeGreaterThan(0);
+    expect(value('nodejs_eventloop_lag_p99_seconds', { worker })).toBeGreaterThan(0);
+    expect(value('plant_store_queue_items', { worker })).toBe(0);
+  }
+});
+
+test('a stuck worker does not hide the metrics of the others', async () => {
+  const up = async (worker: string) => (await metrics()).value('plant_store_worker_up', { worker });
+  await waitUntil('two workers', () => startedPids().length === 2);
+  expect([await up('1'), await up('2')]).toEqual([1, 1]);
+  const [stuck = 0] = startedPids();
+  const { worker } = log().find(({ pid }) => pid === stuck) ?? {};
+  const [other] = ['1', '2'].filter((id) => id !== String(worker));
+  process.kill(stuck, 'SIGSTOP');
+  const { response, value } = await metrics();
+  expect(response.status).toBe(200);
+  expect(value('plant_store_worker_up', { worker: String(worker) })).toBe(0);
+  expect(value('plant_store_worker_up', { worker: String(other) })).toBe(1);
+  expect(value('plant_store_build_info', { worker: String(worker) })).toBeUndefined();
+  expect(value('plant_store_build_info', { worker: String(other) })).toBe(1);
+  process.kill(stuck, 'SIGCONT');
+  await waitUntil('the worker to answer', async () => (await up(String(worker))) === 1);
+});
+
+test('a worker that dies is replaced', async () => {
+  await waitUntil('two workers', () => startedPids().length === 2);
+  process.kill(startedPids()[0] ?? 0, 'SIGKILL');
+  await waitUntil('a third worker', () => startedPids().length === 3);
+  expect(log()).toContainEqual(expect.objectContaining({ level: 'error', signal: 'SIGKILL', msg: 'a worker died' }));
+  const isAlive = (pid: number) => process.kill(pid, 0);
+  expect(startedPids().slice(1).every(isAlive)).toBe(true);
+  // The third worker has its own series, and those of the first are gone, so no counter decreases.
+  await waitUntil(
+    'metrics of the third worker',
+    async () => (await metrics()).value('plant_store_build_info', { worker: '3' }) === 1,
+  );
+  expect((await metrics()).value('plant_store_build_info')).toBe(2);
+  const statuses = await Promise.all(Array.from({ length: 40 }, () => post()));
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+});
+
+test('both workers refuse a revoked token after 5 seconds', async () => {
+  await Promise.all(Array.from({ length: 20 }, () => post()));
+  const [{ name }] = JSON.parse((await runCommand(['token', 'list', '--json'], { DATA_DIR: folder.path })).stdout);
+  await runCommand(['token', 'revoke', name], { DATA_DIR: folder.path });
+  // The documented limit, after which no worker may accept the token.
+  await setTimeout(5000);
+  const statuses = await Promise.all(Array.from({ length: 20 }, () => post()));
+  expect(new Set(statuses)).toEqual(new Set([401]));
+});
