@@ -1,34 +1,38 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BenchError } from './bench-error.ts';
-import { type Comparison, compare, type Unavailable } from './comparison.ts';
-import { countNotOk } from './comparison-report.ts';
-import { startDatabase } from './database.ts';
-import { measureGrowth, measurementsOf } from './growth.ts';
-import { chooseLoadGenerator } from './load.ts';
-import { readMachine, readVersions } from './machine.ts';
-import type { Measurement } from './measure.ts';
+import { startDatabaseServer } from './database/database.ts';
+import { chooseLoadGenerator } from './load/load-generator.ts';
+import { compare } from './measurements/comparison.ts';
+import { measureGrowth } from './measurements/growth.ts';
+import { measureReads } from './measurements/reads.ts';
+import { runSoak } from './measurements/soak.ts';
+import type { Target } from './measurements/targets.ts';
+import { createTestBed, type TestBed } from './measurements/test-bed.ts';
 import type { Options } from './options.ts';
-import { measureReads, type Reads } from './reads.ts';
-import { type Context, reportComparison, reportGrowth, reportReads, reportSoak } from './report.ts';
-import { runSoak } from './soak.ts';
-import type { Target } from './targets.ts';
-import { createTestBed, type TestBed } from './test-bed.ts';
+import { BenchError } from './processes/bench-error.ts';
+import { comparisonReport } from './reports/comparison-report.ts';
+import { growthReport } from './reports/growth-report.ts';
+import { readMachine, readVersions } from './reports/machine.ts';
+import { readsReport } from './reports/reads-report.ts';
+import { type Context, publish } from './reports/report.ts';
+import { countNotOk, measurementsOf, mismatchesOf, type Result, type Unavailable } from './reports/results.ts';
+import { soakReport } from './reports/soak-report.ts';
 
-type Run = { options: Options; signal: AbortSignal };
+type OpenTestBed = (purpose: string, stack: AsyncDisposableStack) => Promise<TestBed>;
+type Run = { options: Options; signal: AbortSignal; context: Context; testBed: TestBed; openTestBed: OpenTestBed };
 
-/** Runs what the options ask for and reports it. Returns how many things went wrong: 0 is a run without a flaw. */
-export const runBenchmark = async ({ options, signal }: Run): Promise<number> => {
+/** Runs the measurements that the options select, and reports them. Returns the number of failures. */
+export const runBenchmark = async (options: Options, signal: AbortSignal): Promise<number> => {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const server = await startDatabase();
+  const server = await startDatabaseServer();
   stack.defer(server.stop);
   const generator = await chooseLoadGenerator(folder);
   const { quietPeers } = options;
   const openTestBed: OpenTestBed = (purpose, owner) =>
-    createTestBed({ serverUrl: server.url, purpose, generator, folder, signal, quietPeers, stack: owner });
+    createTestBed({ serverUrl: server.url, purpose, generator, folder, signal, quietPeers }, owner);
   const testBed = await openTestBed('main', stack);
   const context: Context = {
     date: new Date().toISOString(),
@@ -38,60 +42,55 @@ export const runBenchmark = async ({ options, signal }: Run): Promise<number> =>
     workers: process.env.WORKERS ?? '1',
     options,
   };
-  // Awaited here: what the stack holds is let go when this function returns.
-  return await runParts({ testBed, openTestBed, options, signal, context });
-};
-
-type OpenTestBed = (purpose: string, owner: AsyncDisposableStack) => Promise<TestBed>;
-type Parts = Run & { testBed: TestBed; openTestBed: OpenTestBed; context: Context };
-
-const runParts = async ({ testBed, openTestBed, options, signal, context }: Parts): Promise<number> => {
-  const { databaseUrl, table, targets, store } = testBed;
+  const run: Run = { options, signal, context, testBed, openTestBed };
   let failures = 0;
-  if (options.rounds > 0) {
-    const comparison = await compare({ targets: chosen(targets, options.only), table, options, signal });
-    await reportComparison(comparison, context);
-    failures += countFailures(comparison);
-  }
-  if (options.readRounds > 0) {
-    const peer = targets.find(({ id }) => id === 'express-prisma') as Target;
-    const { readRounds: rounds, seconds } = options;
-    const reads = await measureReads({ store, peer, databaseUrl, table, rounds, seconds, signal });
-    await reportReads(reads, context);
-    failures += countReadFailures(reads);
-  }
-  if (options.growth) {
-    await using stack = new AsyncDisposableStack();
-    const empty = await openTestBed('empty', stack);
-    const { growthRows: rows, seconds } = options;
-    const steps = await measureGrowth({ growing: testBed, empty, rows, seconds, signal });
-    await reportGrowth(steps, context);
-    failures += countMismatches(steps.flatMap(measurementsOf));
-  }
-  if (options.soakMinutes > 0) {
-    const soak = await runSoak({ store, table, minutes: options.soakMinutes, signal });
-    await reportSoak(soak, context);
-    failures += countMismatches([soak]);
-  }
+  if (options.rounds > 0) failures += await runComparison(run);
+  if (options.readRounds > 0) failures += await runReads(run);
+  if (options.growth) failures += await runGrowth(run);
+  if (options.soakMinutes > 0) failures += await runSoakTest(run);
   return failures;
 };
 
-const chosen = (targets: Target[], only: readonly string[]): Target[] => {
+const runComparison = async ({ options, signal, context, testBed: { targets, table } }: Run) => {
+  const comparison = await compare(select(targets, options.only), { ...options, table, signal });
+  await publish(comparisonReport(comparison, options, context), context, options.partial.comparison);
+  return mismatchesOf(roundsOf(comparison.results)).length + countMissingStore(comparison.unavailable);
+};
+
+const runReads = async ({ options, signal, context, testBed: { targets, ...testBed } }: Run) => {
+  const peer = targets.find(({ id }) => id === 'express-prisma') as Target;
+  const method = { ...options, rounds: options.readRounds };
+  const reads = await measureReads({ ...testBed, ...method, peer, signal });
+  await publish(readsReport(reads, method), context, options.partial.reads);
+  // Nothing is written meanwhile, so that every answer must be the expected one.
+  const failed = roundsOf([...reads.plants, ...reads.pages]).filter((round) => round.ok === 0 || countNotOk(round) > 0);
+  return failed.length + countMissingStore(reads.unavailable);
+};
+
+const runGrowth = async ({ options, signal, context, testBed: grown, openTestBed }: Run) => {
+  await using stack = new AsyncDisposableStack();
+  const empty = await openTestBed('empty', stack);
+  const { growthRows: rows, seconds } = options;
+  const steps = await measureGrowth({ grown, empty, rows, seconds, signal });
+  await publish(growthReport(steps, options, context), context, options.partial.growth);
+  return mismatchesOf(steps.flatMap(measurementsOf)).length;
+};
+
+const runSoakTest = async ({ options, signal, context, testBed: { store, table } }: Run) => {
+  const soak = await runSoak({ store, table, minutes: options.soakMinutes, signal });
+  await publish(soakReport(soak, options, context), context, options.partial.soak);
+  return mismatchesOf([soak]).length;
+};
+
+const select = (targets: Target[], only: readonly string[]): Target[] => {
   const ids = targets.map(({ id }) => id);
   const unknown = only.filter((id) => !ids.includes(id));
-  if (unknown.length > 0) throw new BenchError(`--only names ${unknown.join(', ')}; targets are ${ids.join(', ')}`);
+  if (unknown.length > 0)
+    throw new BenchError(`--only: unknown target ${unknown.join(', ')}. Targets: ${ids.join(', ')}`);
   return only.length === 0 ? targets : targets.filter(({ id }) => only.includes(id));
 };
 
-const countMismatches = (measurements: Measurement[]) => measurements.filter(({ mismatch }) => mismatch).length;
+const roundsOf = (results: Result[]) => results.flatMap(({ rounds }) => rounds);
 
-/** A peer that is missing is reported and no failure; the store's absence is one. */
-const countFailures = ({ results, unavailable }: Comparison) =>
-  results.flatMap(({ rounds }) => rounds).filter(({ mismatch }) => mismatch).length + countMissingStore(unavailable);
-
+/** A missing peer is only reported; a missing store is a failure. */
 const countMissingStore = (unavailable: Unavailable[]) => unavailable.filter(({ target }) => target === 'store').length;
-
-/** Every answer is to be what was asked for: nothing is written that could be in its way. */
-const countReadFailures = ({ plants, pages, unavailable }: Reads) =>
-  [...plants, ...pages].flatMap(({ rounds }) => rounds).filter((round) => round.ok === 0 || countNotOk(round) > 0)
-    .length + countMissingStore(unavailable);

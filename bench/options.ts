@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { BenchError } from './bench-error.ts';
+import { BenchError } from './processes/bench-error.ts';
 
 const DEFAULT_SECONDS = 3;
 const DEFAULT_ROUNDS = 3;
@@ -7,66 +7,80 @@ const DEFAULT_CONNECTIONS = '1,16,64,256';
 const DEFAULT_GROWTH_ROWS = 5_000_000;
 const FULL_SOAK_MINUTES = 10;
 
-export type Part = 'comparison' | 'reads' | 'growth' | 'soak';
-
 export type Options = Readonly<{
   help: boolean;
-  /** How long each measurement takes. */
+  /** Length of each measurement. */
   seconds: number;
-  /** 0 leaves the comparison out, for a run of another part alone. */
+  /** 0 skips the comparison. */
   rounds: number;
   /** Ascending. */
   connections: readonly number[];
-  /** Ids of targets; empty means all. */
+  /** Ids of targets. Empty means all. */
   only: readonly string[];
-  /** The peers log nothing. */
+  /** Turns the peers' request logs off. */
   quietPeers: boolean;
-  /** 0 leaves reads out. */
+  /** 0 skips reads. */
   readRounds: number;
   growth: boolean;
   growthRows: number;
-  /** 0 leaves the soak out. */
+  /** 0 skips the soak test. */
   soakMinutes: number;
-  /** Which parts are other than in a full run: their results are kept apart. */
-  partial: Readonly<Record<Part, boolean>>;
+  /** Measurements that do less than a full run. Their results are written to `results/partial*`. */
+  partial: Readonly<Record<'comparison' | 'reads' | 'growth' | 'soak', boolean>>;
 }>;
 
 export const usage = `npm run bench -- [options]
 
-  --seconds <n>         length of each measurement (${DEFAULT_SECONDS})
-  --rounds <n>          rounds over all targets; figures are medians; 0 leaves the comparison out (${DEFAULT_ROUNDS})
-  --connections <list>  concurrent connections (${DEFAULT_CONNECTIONS})
-  --only <list>         targets by id, such as store,fastify-pg; leaves reads out
-  --quiet-peers         peers write no log
-  --reads               then measure reads, as a run without --only or --rounds 0 does by itself
-  --growth              then measure the store while its table grows
-  --growth-rows <n>     rows at which growth ends (${DEFAULT_GROWTH_ROWS})
-  --soak-minutes <n>    then watch the store's memory at full load for n minutes
-  --help                this text
+  --seconds <n>         length of each measurement (default ${DEFAULT_SECONDS})
+  --rounds <n>          rounds over all targets; figures are medians; 0 skips the comparison (default ${DEFAULT_ROUNDS})
+  --connections <list>  concurrent connections (default ${DEFAULT_CONNECTIONS})
+  --only <list>         only these targets, for example store,fastify-pg; skips reads
+  --quiet-peers         turn the peers' request logs off
+  --reads               also measure reads (default, except with --only or --rounds 0)
+  --growth              also measure the store as its table grows
+  --growth-rows <n>     final number of rows (default ${DEFAULT_GROWTH_ROWS})
+  --soak-minutes <n>    also record the store's memory during n minutes of full load
+  --help                print this help
 
-  DATABASE_URL          a PostgreSQL server to use; else an embedded one is started. The benchmark makes databases of
-                        its own there and drops them at the end
-  PLANT_STORE_ROOT      the project to measure, by default the folder above bench/`;
+Environment variables:
+  DATABASE_URL          the PostgreSQL server to use (default: start the embedded one). The benchmark creates its own
+                        databases there and drops them at the end
+  PLANT_STORE_ROOT      another checkout whose store to measure (default: the folder above bench/)
+  WORKERS               number of processes of the store (default 1)`;
 
-const wholeNumber = (name: string, text: string, minimum: number): number => {
-  if (!/^\d{1,9}$/.test(text) || Number(text) < minimum) {
-    throw new BenchError(`--${name} is ${JSON.stringify(text)} and should be a whole number of at least ${minimum}`);
-  }
-  return Number(text);
+/** @throws {BenchError} naming the wrong option and the expected value */
+export const readOptions = (args: string[]): Options => {
+  const values = parse(args);
+  const seconds = wholeNumber('seconds', values.seconds, 1);
+  const rounds = wholeNumber('rounds', values.rounds, 0);
+  const growthRows = wholeNumber('growth-rows', values['growth-rows'], 1);
+  const connections = listOf(values.connections).map((text) => wholeNumber('connections', text, 1));
+  if (connections.length === 0) throw new BenchError('--connections is empty. Expected a list such as 1,64');
+  const only = listOf(values.only);
+  const quietPeers = values['quiet-peers'];
+  const readRounds = values.reads || (rounds > 0 && only.length === 0) ? rounds || DEFAULT_ROUNDS : 0;
+  const soakMinutes = minutes('soak-minutes', values['soak-minutes']);
+  const isShort = seconds < DEFAULT_SECONDS;
+  const hasOtherTargets = only.length > 0 || values.connections !== DEFAULT_CONNECTIONS;
+  return {
+    help: values.help,
+    seconds,
+    rounds,
+    connections: [...new Set(connections)].sort((a, b) => a - b),
+    only,
+    quietPeers,
+    readRounds,
+    growth: values.growth,
+    growthRows,
+    soakMinutes,
+    partial: {
+      comparison: hasOtherTargets || quietPeers || rounds < DEFAULT_ROUNDS || isShort,
+      reads: quietPeers || readRounds < DEFAULT_ROUNDS || isShort,
+      growth: growthRows < DEFAULT_GROWTH_ROWS || isShort,
+      soak: soakMinutes < FULL_SOAK_MINUTES,
+    },
+  };
 };
-
-const minutes = (name: string, text: string): number => {
-  if (!/^\d{1,4}(\.\d+)?$/.test(text)) {
-    throw new BenchError(`--${name} is ${JSON.stringify(text)} and should be a number of minutes such as 10`);
-  }
-  return Number(text);
-};
-
-const listOf = (text: string): string[] =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean);
 
 const parse = (args: string[]) => {
   try {
@@ -90,41 +104,22 @@ const parse = (args: string[]) => {
   }
 };
 
-/** @throws {BenchError} naming the option that is wrong, and what it should be */
-export const readOptions = (args: string[]): Options => {
-  const values = parse(args);
-  const seconds = wholeNumber('seconds', values.seconds, 1);
-  const rounds = wholeNumber('rounds', values.rounds, 0);
-  const growthRows = wholeNumber('growth-rows', values['growth-rows'], 1);
-  const connections = listOf(values.connections).map((text) => wholeNumber('connections', text, 1));
-  if (connections.length === 0) throw new BenchError('--connections is empty and should be a list such as 1,64');
-  const only = listOf(values.only);
-  const quietPeers = values['quiet-peers'];
-  const reads = values.reads || (rounds > 0 && only.length === 0);
-  const readRounds = reads ? rounds || DEFAULT_ROUNDS : 0;
-  const soakMinutes = minutes('soak-minutes', values['soak-minutes']);
-  const isShort = seconds < DEFAULT_SECONDS;
-  return {
-    help: values.help,
-    seconds,
-    rounds,
-    connections: [...new Set(connections)].sort((a, b) => a - b),
-    only,
-    quietPeers,
-    readRounds,
-    growth: values.growth,
-    growthRows,
-    soakMinutes,
-    partial: {
-      comparison:
-        only.length > 0 ||
-        quietPeers ||
-        values.connections !== DEFAULT_CONNECTIONS ||
-        rounds < DEFAULT_ROUNDS ||
-        isShort,
-      reads: quietPeers || readRounds < DEFAULT_ROUNDS || isShort,
-      growth: growthRows < DEFAULT_GROWTH_ROWS || isShort,
-      soak: soakMinutes < FULL_SOAK_MINUTES,
-    },
-  };
+const wholeNumber = (name: string, text: string, minimum: number): number => {
+  if (!/^\d{1,9}$/.test(text) || Number(text) < minimum) {
+    throw new BenchError(`--${name} is ${JSON.stringify(text)}. Expected a whole number of at least ${minimum}`);
+  }
+  return Number(text);
 };
+
+const minutes = (name: string, text: string): number => {
+  if (!/^\d{1,4}(\.\d+)?$/.test(text)) {
+    throw new BenchError(`--${name} is ${JSON.stringify(text)}. Expected a number of minutes such as 10`);
+  }
+  return Number(text);
+};
+
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean);

@@ -1,9 +1,9 @@
-/** Makes `bench/` ready to run: its packages from the lock file, the peers' Prisma client. */
+/** Installs the packages of `bench/` and generates the peers' Prisma client. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { BenchError, reasonOf } from './bench-error.ts';
-import { runCommand } from './command.ts';
-import { say } from './progress.ts';
+import { BenchError, reasonOf } from './processes/bench-error.ts';
+import { runCommand } from './processes/command.ts';
+import { say } from './reports/progress.ts';
 
 const folder = import.meta.dirname;
 const lockFile = join(folder, 'package-lock.json');
@@ -22,7 +22,7 @@ const isNewer = (made: string, source: string) =>
 
 const installPackages = async (signal: AbortSignal) => {
   say('Installing the peers in bench/node_modules (once, about 550 MB)');
-  // Set by npm inside its scripts: the npm that runs the benchmark installs its packages too.
+  // npm sets npm_execpath for its scripts: the npm that runs the benchmark also installs its packages.
   const npm = process.env.npm_execpath;
   const [file, args] = npm ? [process.execPath, [npm, 'ci']] : ['npm', ['ci']];
   await runCommand({ file, args, cwd: folder, signal }).catch((error: unknown) => {
@@ -31,19 +31,16 @@ const installPackages = async (signal: AbortSignal) => {
   });
 };
 
-/** Where Prisma is missing, its peers say so later: each target names what it lacks. */
+/** Without Prisma, its peers are reported as not installed. */
 const generateClient = async (signal: AbortSignal) => {
   if (!existsSync(prismaCommand)) return;
-  // `prisma generate` fetches a schema engine that it does not use here, unless it is told that there is one.
+  const args = [prismaCommand, 'generate', '--schema', schema];
+  // Any path here stops `prisma generate` from downloading a schema engine, which it does not use.
   const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath };
-  await runCommand({
-    file: process.execPath,
-    args: [prismaCommand, 'generate', '--schema', schema],
-    cwd: folder,
-    env,
-    signal,
-  }).catch((error: unknown) => {
+  await runCommand({ file: process.execPath, args, cwd: folder, env, signal }).catch((error: unknown) => {
     signal.throwIfAborted();
-    say(`prisma generate failed, the peers on Prisma cannot start: ${reasonOf(error)}`);
+    say(`prisma generate failed, so the Prisma peers cannot start: ${reasonOf(error)}`);
   });
 };
+
+if (import.meta.main) await prepare(new AbortController().signal);

@@ -1,14 +1,14 @@
-/** Express and Prisma, the obvious way: one `create`, `findUnique` or `findMany` a request. */
+/** Express and Prisma: one `create`, `findUnique` or `findMany` per request. */
 import { PrismaPg } from '@prisma/adapter-pg';
 import express, { type ErrorRequestHandler } from 'express';
 import { pinoHttp } from 'pino-http';
 import { type Plant, Prisma, PrismaClient } from './generated/client.ts';
-import { writesLog } from './writes-log.ts';
+import { address, databaseUrl, logsRequests } from './peer.ts';
 
-const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL }) });
+const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl }) });
 const app = express();
 
-if (writesLog) app.use(pinoHttp());
+if (logsRequests) app.use(pinoHttp());
 app.use(express.json());
 
 app.post('/plants', async (request, response) => {
@@ -19,11 +19,11 @@ app.post('/plants', async (request, response) => {
 
 app.get('/plants/:id', async (request, response) => {
   const plant = await prisma.plant.findUnique({ where: { id: BigInt(request.params.id) } });
-  if (plant === null) response.status(404).json({ message: 'There is no such plant' });
+  if (plant === null) response.status(404).json({ message: 'Plant not found' });
   else response.json(represent(plant));
 });
 
-/** A page as Prisma's documentation has it, by `cursor` and `skip`. */
+/** Cursor-based pagination, as in Prisma's documentation. */
 app.get('/plants', async (request, response) => {
   const { limit = '100', cursor } = request.query;
   const plants = await prisma.plant.findMany({
@@ -34,7 +34,7 @@ app.get('/plants', async (request, response) => {
   response.json(plants.map(represent));
 });
 
-/** `JSON.stringify` knows no bigint: the id is text. */
+/** `JSON.stringify` cannot write a bigint: the id becomes a string. */
 const represent = ({ id, name, tag }: Plant) => ({ id: String(id), name, tag: tag ?? undefined });
 
 const answerError: ErrorRequestHandler = (error, _request, response, _next) => {
@@ -43,4 +43,4 @@ const answerError: ErrorRequestHandler = (error, _request, response, _next) => {
 };
 app.use(answerError);
 
-app.listen(Number(process.env.PORT), '127.0.0.1');
+app.listen(address.port, address.host);

@@ -1,13 +1,12 @@
-/** Fastify and node-postgres: a pool, and a statement that each connection prepares once by its name. */
+/** Fastify and node-postgres: a pool of 10, and one named prepared statement. */
 import { fastify } from 'fastify';
 import pg from 'pg';
-import { type NewPlant, newPlantSchema } from './new-plant-schema.ts';
-import { writesLog } from './writes-log.ts';
+import { address, databaseUrl, logsRequests, type NewPlant, newPlantSchema } from './peer.ts';
 
 const UNIQUE_VIOLATION = '23505';
 
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
-const app = fastify({ logger: writesLog });
+const pool = new pg.Pool({ connectionString: databaseUrl });
+const app = fastify({ logger: logsRequests });
 
 app.post<{ Body: NewPlant }>('/plants', { schema: newPlantSchema }, async (request) => {
   const { id, name, tag } = request.body;
@@ -24,4 +23,4 @@ app.setErrorHandler<Error & { code?: string; statusCode?: number }>((error, _req
   return reply.status(taken ? 400 : (error.statusCode ?? 500)).send({ message: taken ? 'The id is taken' : 'Failed' });
 });
 
-await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT) });
+await app.listen(address);

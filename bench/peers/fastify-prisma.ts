@@ -1,12 +1,11 @@
-/** Fastify and Prisma: one `create` a request. */
+/** Fastify and Prisma: one `create` per request. */
 import { PrismaPg } from '@prisma/adapter-pg';
 import { fastify } from 'fastify';
 import { Prisma, PrismaClient } from './generated/client.ts';
-import { type NewPlant, newPlantSchema } from './new-plant-schema.ts';
-import { writesLog } from './writes-log.ts';
+import { address, databaseUrl, logsRequests, type NewPlant, newPlantSchema } from './peer.ts';
 
-const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL }) });
-const app = fastify({ logger: writesLog });
+const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl }) });
+const app = fastify({ logger: logsRequests });
 
 app.post<{ Body: NewPlant }>('/plants', { schema: newPlantSchema }, async (request) => {
   const { id, name, tag = null } = request.body;
@@ -19,4 +18,4 @@ app.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) =>
   return reply.status(taken ? 400 : (error.statusCode ?? 500)).send({ message: taken ? 'The id is taken' : 'Failed' });
 });
 
-await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT) });
+await app.listen(address);

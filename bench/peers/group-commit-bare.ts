@@ -1,22 +1,15 @@
 /**
- * The store's group commit and nothing else of it, on `node:http` and `pg`: no token, no log, no checks and no exact ids,
- * no Express and no Prisma. What those cost is what lies between this and the store.
+ * The store's batch queue on `node:http` and `pg`, without token, log, validation, exact ids, Express and Prisma. The
+ * difference to the store is what those cost.
  */
 import { createServer } from 'node:http';
-import { join } from 'node:path';
 import pg from 'pg';
-import { storeRoot } from '../store.ts';
-import type { NewPlant } from './new-plant-schema.ts';
+import { createBatchQueue } from '../../src/batching/batch-queue.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { limitRequests } from '../../src/request-limits.ts';
+import { address, databaseUrl, type NewPlant } from './peer.ts';
 
-const { createBatchQueue }: typeof import('../../src/plants/batch-queue.ts') = await import(
-  join(storeRoot, 'src', 'plants', 'batch-queue.ts')
-);
-const { limitRequests }: typeof import('../../src/request-limits.ts') = await import(
-  join(storeRoot, 'src', 'request-limits.ts')
-);
-const { readConfig }: typeof import('../../src/config.ts') = await import(join(storeRoot, 'src', 'config.ts'));
-
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+const pool = new pg.Pool({ connectionString: databaseUrl });
 
 const writes = createBatchQueue({
   run: async (plants: NewPlant[]) => {
@@ -51,4 +44,4 @@ const server = createServer((request, response) => {
   });
 });
 
-server.listen(Number(process.env.PORT), '127.0.0.1');
+server.listen(address.port, address.host);

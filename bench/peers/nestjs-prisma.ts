@@ -1,7 +1,7 @@
 /**
- * NestJS on its Fastify adapter, and Prisma: one `create` a request.
- * Node strips types but knows no decorators, so that they are applied as the functions they are; `Dependencies` and
- * `Bind` are Nest's own for code without TypeScript's decorator metadata.
+ * NestJS on its Fastify adapter, and Prisma: one `create` per request.
+ * Node.js strips types but does not support decorators, so they are called as functions. NestJS provides `Dependencies`
+ * and `Bind` for code without TypeScript's decorator metadata.
  */
 import 'reflect-metadata';
 import { BadRequestException, Bind, Body, Controller, Dependencies, HttpCode, Module, Post } from '@nestjs/common';
@@ -9,12 +9,11 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Prisma, PrismaClient } from './generated/client.ts';
-import type { NewPlant } from './new-plant-schema.ts';
-import { writesLog } from './writes-log.ts';
+import { address, databaseUrl, logsRequests, type NewPlant } from './peer.ts';
 
 class PrismaService extends PrismaClient {
   constructor() {
-    super({ adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL }) });
+    super({ adapter: new PrismaPg({ connectionString: databaseUrl }) });
   }
 }
 
@@ -45,6 +44,6 @@ Controller('plants')(PlantsController);
 class AppModule {}
 Module({ controllers: [PlantsController], providers: [PrismaService] })(AppModule);
 
-const adapter = new FastifyAdapter({ logger: writesLog });
+const adapter = new FastifyAdapter({ logger: logsRequests });
 const app = await NestFactory.create<NestFastifyApplication>(AppModule, adapter, { logger: false });
-await app.listen(Number(process.env.PORT), '127.0.0.1');
+await app.listen(address.port, address.host);

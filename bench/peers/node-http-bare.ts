@@ -1,5 +1,6 @@
-/** Node's own limit: the body is read and answered at once, nothing is parsed, checked or stored. */
+/** The limit of Node.js: reads the body and answers. Parses, checks and stores nothing. */
 import { createServer } from 'node:http';
+import { address } from './peer.ts';
 
 const ANSWER = '{"name":"Monstera deliciosa","tag":"indoor"}';
 const HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': ANSWER.length };
@@ -9,4 +10,4 @@ const server = createServer((request, response) => {
   request.on('end', () => response.writeHead(200, HEADERS).end(ANSWER));
 });
 
-server.listen(Number(process.env.PORT), '127.0.0.1');
+server.listen(address.port, address.host);

@@ -1,14 +1,14 @@
 /**
- * Platformatic DB: it makes `POST /plants/` from the table, served by its own server in this process.
- * It also answers with the id, and an id that is taken is overwritten: that is its own way, and no 400.
+ * Platformatic DB generates `POST /plants/` from the table. Unlike the others it also returns the id, and it overwrites
+ * the row if the id is taken.
  */
 import { buildServer } from '@platformatic/db';
-import { writesLog } from './writes-log.ts';
+import { address, databaseUrl, logsRequests } from './peer.ts';
 
 const app = await buildServer({
-  server: { hostname: '127.0.0.1', port: Number(process.env.PORT), logger: { level: writesLog ? 'info' : 'fatal' } },
-  db: { connectionString: process.env.DATABASE_URL, openapi: true, graphql: false },
+  server: { hostname: address.host, port: address.port, logger: { level: logsRequests ? 'info' : 'fatal' } },
+  db: { connectionString: databaseUrl, openapi: true, graphql: false },
 });
 
-// Its types know `start` no more, its documentation and its code do.
+// Its types lack `start`; its documentation and its code have it.
 await (app as typeof app & { start: () => Promise<string> }).start();

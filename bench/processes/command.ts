@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { BenchError } from './bench-error.ts';
+
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+const REASON_LINES = 3;
+
+type Command = {
+  file: string;
+  args: string[];
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  signal?: AbortSignal;
+};
+
+const execute = promisify(execFile);
+
+/**
+ * Runs a program until it exits and returns what it printed.
+ * @throws {BenchError} with the reason the program printed, if it cannot be started or fails
+ */
+export const runCommand = async ({ file, args, ...settings }: Command): Promise<string> => {
+  try {
+    const { stdout } = await execute(file, args, { ...settings, maxBuffer: MAX_OUTPUT_BYTES });
+    return stdout;
+  } catch (error) {
+    settings.signal?.throwIfAborted();
+    const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string };
+    throw new BenchError(findReason(stderr) || findReason(stdout) || message);
+  }
+};
+
+/** Why a program failed, from its output: the first error line and those after it, or the last lines. No stack. */
+export const findReason = (output: string): string => {
+  const lines = output.split('\n').filter((line) => line.trim() && !/^\s+at /.test(line));
+  const start = lines.findIndex((line) => /^\s*\w*Error\b|\berror:/i.test(line));
+  return (start < 0 ? lines.slice(-REASON_LINES) : lines.slice(start, start + REASON_LINES)).join('\n').trim();
+};
+
+/** The first line of a program's version output, or undefined if the program is not installed. */
+export const versionOf = async (file: string): Promise<string | undefined> => {
+  // wrk prints its version with exit code 1.
+  const { stdout, stderr, code } = await execute(file, ['--version']).catch((error) => error);
+  return code === 'ENOENT' ? undefined : `${stdout}${stderr}`.split('\n')[0]?.trim();
+};

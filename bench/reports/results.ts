@@ -1,0 +1,76 @@
+/** What a run measures and writes to `results/*.json`. */
+
+/** Undefined if it is unknown: without /proc, or without a server. */
+export type Figures = {
+  /** Answers of 200. */
+  requestsPerSecond: number;
+  p50Milliseconds: number;
+  p99Milliseconds: number;
+  /** CPU seconds of the server's processes per 10,000 answers of 200. */
+  cpuSecondsPer10k: number | undefined;
+  /** Since the server started. */
+  peakMemoryBytes: number | undefined;
+};
+
+export type Measurement = Figures & {
+  ok: number;
+  /** Other answers by status. */
+  notOk: Record<string, number>;
+  /** Requests without an answer within 10 s. */
+  socketErrors: number;
+  /** Rows added, if the target stores any. */
+  rows: number | undefined;
+  /** How the rows differ from the answers. */
+  mismatch: string | undefined;
+};
+
+/** One target at one number of connections: each round, and the medians. */
+export type Result = {
+  target: string;
+  title: string;
+  connections: number;
+  median: Figures;
+  rounds: (Measurement & { round: number })[];
+};
+
+/** A target that could not be measured, and why. */
+export type Unavailable = { target: string; title: string; round: number; reason: string };
+
+export type Comparison = { results: Result[]; unavailable: Unavailable[] };
+
+export type Reads = {
+  connections: number;
+  rows: number;
+  pageLimit: number;
+  plants: Result[];
+  pages: Result[];
+  unavailable: Unavailable[];
+};
+
+export type Sides<Of> = { grown: Of; empty: Of };
+
+/** `logBytesPerPlant`: bytes that PostgreSQL added to its write-ahead log per plant. */
+export type LoggedMeasurement = Measurement & { logBytesPerPlant: number };
+
+export type GrowthStep = {
+  rowsBefore: number;
+  /** The first seconds after a checkpoint, when PostgreSQL logs whole pages. */
+  afterCheckpoint: LoggedMeasurement;
+  /** Alternates with a store whose table is empty. `ofEmpty`: requests per second as a multiple of that store's. */
+  rounds: (Sides<LoggedMeasurement> & { ofEmpty: number })[];
+  median: Sides<Figures> & { ofEmpty: number | undefined; logBytesPerPlant: number | undefined };
+};
+
+/** Bytes of memory, sampled each second. The medians of the first and last fifth show if it grows. */
+export type Soak = Measurement & { samples: number[]; firstFifth: number | undefined; lastFifth: number | undefined };
+
+export const measurementsOf = ({ afterCheckpoint, rounds }: GrowthStep): Measurement[] => [
+  afterCheckpoint,
+  ...rounds.flatMap(({ grown, empty }) => [grown, empty]),
+];
+
+export const mismatchesOf = (measurements: Measurement[]): string[] =>
+  measurements.flatMap(({ mismatch }) => mismatch ?? []);
+
+export const countNotOk = ({ notOk, socketErrors }: Measurement): number =>
+  Object.values(notOk).reduce((sum, count) => sum + count, socketErrors);
