@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
 
 /**
- * Stores a file of plants through a running store, 32 clients at once, and compares what PostgreSQL then holds with
- * what was sent. Usage: store-trees.ts FILE BASE_URL TOKEN DATABASE_URL
+ * Sends a file of plants to a running service, with 32 clients, then compares the rows in PostgreSQL with the file.
+ * Usage: store-trees.ts FILE BASE_URL TOKEN DATABASE_URL
  */
 const [file = '', baseUrl = '', token = '', databaseUrl = ''] = process.argv.slice(2);
 const CLIENTS = 32;
@@ -42,7 +42,8 @@ const different = lines.filter((line) => {
   const row = stored.get(String(id));
   return row?.name !== name || row.tag !== tag;
 });
-if (different.length > 0) throw new Error(`${different.length} plants are not stored as sent, such as ${different[0]}`);
+if (different.length > 0)
+  throw new Error(`${different.length} plants are not stored as sent, for example ${different[0]}`);
 process.stdout.write(
-  `${lines.length} plants sent by ${CLIENTS} clients in ${seconds.toFixed(1)} s: all answered 200 and stored as sent\n`,
+  `${lines.length} plants sent by ${CLIENTS} clients in ${seconds.toFixed(1)} s: all responses are 200, all rows as sent\n`,
 );

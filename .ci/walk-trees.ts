@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Walks through all plants of a running store by `Link` alone, in pages of 97, while others are added and deleted, and
- * compares what came with the file that was stored. Usage: walk-trees.ts FILE BASE_URL TOKEN
+ * Lists all plants of a running service by following `Link`, in pages of 97, while other plants are added and deleted.
+ * Each plant of the file must come exactly once, in the order of ids. Usage: walk-trees.ts FILE BASE_URL TOKEN
  */
 const [file = '', baseUrl = '', token = ''] = process.argv.slice(2);
 const PAGE = 97;
-/** Far from the ids of the file at both ends, and between them. */
+/** Plants that come and go meanwhile, spread over the range of ids. */
 const STRANGERS = 300;
 
 const ids = readFileSync(file, 'utf8')
@@ -55,9 +55,10 @@ await disturbed;
 const counts = new Map<number, number>();
 for (const id of seen) counts.set(id, (counts.get(id) ?? 0) + 1);
 const wrong = ids.filter((id) => counts.get(id) !== 1);
-if (wrong.length > 0) throw new Error(`${wrong.length} plants did not come once, such as ${wrong[0]}`);
-if (seen.some((id, index) => index > 0 && id <= (seen[index - 1] ?? 0))) throw new Error('not in the order of ids');
+if (wrong.length > 0) throw new Error(`${wrong.length} plants did not come exactly once, for example ${wrong[0]}`);
+if (seen.some((id, index) => index > 0 && id <= (seen[index - 1] ?? 0)))
+  throw new Error('The plants are not in the order of their ids');
 process.stdout.write(
-  `${ids.length} plants came once each, on ${pages} pages of ${PAGE} at most, while ${changes} changes were made around them; ` +
-    `${seen.length - ids.length} others were seen\n`,
+  `${ids.length} plants came exactly once, on ${pages} pages, during ${changes} inserts and deletes of others; ` +
+    `${seen.length - ids.length} of those were listed\n`,
 );

@@ -1,7 +1,7 @@
--- The role of the running store: it reads and writes rows, and owns and changes nothing else.
+-- The database role of the running service. It can read and write rows, and owns nothing.
 --
--- Run it after the first `plant-store migrate`, as the role that migrates, on the store's database; a second time changes
--- nothing. Then give the role its password, and the stores a DATABASE_URL with it:
+-- Run this after the first `plant-store migrate`, as the role that migrates, on the same database. It can run again safely.
+-- Then set the role's password, and use the role in the DATABASE_URL of the service:
 --
 --   psql --file deploy/postgres/store-role.sql "$DATABASE_URL_OF_THE_OWNER"
 --   psql --command '\password plant_store_server' "$DATABASE_URL_OF_THE_OWNER"
@@ -13,13 +13,18 @@ BEGIN
   END IF;
 END $$;
 
--- Before PostgreSQL 15 everyone could make tables in this schema.
+-- Before PostgreSQL 15, every role could create tables in this schema.
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO plant_store_server;
+-- Imports note the ids that they have seen in a temporary table. By default everyone may make these.
+DO $$
+BEGIN
+  EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO plant_store_server', current_database());
+END $$;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO plant_store_server;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO plant_store_server;
--- Which migrations are applied the store reads, and nothing more.
+-- The service only reads which migrations are applied.
 REVOKE INSERT, UPDATE, DELETE ON _prisma_migrations FROM plant_store_server;
--- What later migrations make is the store's to use as well.
+-- Covers tables and sequences of later migrations.
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO plant_store_server;
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO plant_store_server;
