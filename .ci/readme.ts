@@ -62,13 +62,16 @@ const serving: { child: ChildProcess; exited: Promise<unknown> }[] = [];
 const start = (command: string) => {
   // In a process group of its own, so that stop() reaches its children.
   const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  const output = { text: '' };
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output.text += chunk;
-    });
-  }
-  return { child, output, exited: once(child, 'close') };
+  // Kept apart: otherwise curl's progress meter can end up in the middle of a line that is expected.
+  let output = '';
+  let errors = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  return { child, printed: () => `${output}\n${errors}`, exited: once(child, 'close') };
 };
 
 const hasExited = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
@@ -80,9 +83,9 @@ const stop = async ({ child, exited }: (typeof serving)[number]) => {
 
 const run = async (command: string, how: Run) => {
   if (how.kind === 'elsewhere') return 'run by another step';
-  const { child, output, exited } = start(command);
+  const { child, printed, exited } = start(command);
   const deadline = performance.now() + TIME_LIMIT;
-  const isDone = () => hasExited(child) || (how.kind === 'serves' && how.ready.test(output.text));
+  const isDone = () => hasExited(child) || (how.kind === 'serves' && how.ready.test(printed()));
   while (!isDone() && performance.now() < deadline) await setTimeout(50);
   if (how.kind === 'serves' && !hasExited(child) && isDone()) {
     serving.push({ child, exited });
@@ -90,9 +93,9 @@ const run = async (command: string, how: Run) => {
   }
   if (!hasExited(child)) process.kill(-(child.pid ?? 0), 'SIGKILL');
   await exited;
-  const asExpected = how.kind === 'exits' && child.exitCode === 0 && (how.expect?.test(output.text) ?? true);
+  const asExpected = how.kind === 'exits' && child.exitCode === 0 && (how.expect?.test(printed()) ?? true);
   if (!asExpected)
-    throw new Error(`\`${command}\` exited with ${child.exitCode} and printed something unexpected:\n${output.text}`);
+    throw new Error(`\`${command}\` exited with ${child.exitCode} and printed something unexpected:\n${printed()}`);
   return 'passed';
 };
 

@@ -1,8 +1,8 @@
-import type { Socket } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { Pool, type PoolClient } from 'pg';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { closeWhenSilent, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 export type Database = PrismaClient;
 /** What runs a query: the database, or a transaction. */
@@ -66,7 +66,9 @@ export const createPool = ({ url, connections, connectTimeout, statementTimeout 
     statement_timeout: statementTimeout,
     keepAlive: true,
   });
-  giveUpSilentConnections(pool, statementTimeout);
+  pool.on('connect', closeWhenSilent);
+  pool.on('acquire', (client) => startSilenceTimeout(client, statementTimeout));
+  pool.on('release', (_error, client) => stopSilenceTimeout(client));
   return pool;
 };
 
@@ -88,22 +90,6 @@ const withPlanOption = (url: string): string => {
   result.searchParams.set('options', own ? `${own} ${PLAN_OPTION}` : PLAN_OPTION);
   return result.href;
 };
-
-/**
- * PostgreSQL cancels statements that take too long. If a connection is silent for a tenth longer, PostgreSQL is
- * unreachable and the connection is closed. The driver's `query_timeout` would keep each statement in memory (record 0024).
- */
-const giveUpSilentConnections = (pool: Pool, statementTimeout: number) => {
-  pool.on('connect', (client) => {
-    const socket = socketOf(client);
-    socket.on('timeout', () => socket.destroy(new Error('Connection terminated: PostgreSQL did not respond in time')));
-  });
-  pool.on('acquire', (client) => socketOf(client).setTimeout(1.1 * statementTimeout));
-  pool.on('release', (_error, client) => socketOf(client).setTimeout(0));
-};
-
-/** pg's types omit `connection`. */
-const socketOf = (client: PoolClient) => (client as PoolClient & { connection: { stream: Socket } }).connection.stream;
 
 type DatabaseOptions = {
   pool: Pool;

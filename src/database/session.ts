@@ -1,5 +1,5 @@
-import type { Socket } from 'node:net';
 import { Client } from 'pg';
+import { closeWhenSilent, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** A dedicated connection to PostgreSQL, which keeps temporary tables and an open transaction between statements. */
 export type DatabaseSession = {
@@ -32,16 +32,14 @@ export const createSessions =
     // A broken connection also rejects the statement. Without a listener, the event would crash the process.
     client.on('error', () => {});
     await client.connect();
-    const socket = socketOf(client);
-    socket.on('timeout', () => socket.destroy(new Error('Connection terminated: PostgreSQL did not respond in time')));
+    closeWhenSilent(client);
     return {
       query: async <Row extends object>(sql: string, values: unknown[] = []) => {
-        // Longer than the statement timeout, as in the pool: PostgreSQL gets the chance to cancel the statement itself.
-        socket.setTimeout(1.1 * statementTimeout);
+        startSilenceTimeout(client, statementTimeout);
         try {
           return (await client.query<Row>(sql, values)).rows;
         } finally {
-          socket.setTimeout(0);
+          stopSilenceTimeout(client);
         }
       },
       close: async () => {
@@ -50,6 +48,3 @@ export const createSessions =
       },
     };
   };
-
-/** `connection` is missing in the types of `pg`. */
-const socketOf = (client: Client) => (client as Client & { connection: { stream: Socket } }).connection.stream;
