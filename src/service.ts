@@ -19,6 +19,7 @@ import { createRateLimitRepository } from './limits/rate-limit-repository.ts';
 import { createInstruments } from './observability/instruments.ts';
 import { createPlantRepository } from './plants/plant-repository.ts';
 import { createPlantService } from './plants/plant-service.ts';
+import { createSearchIndex } from './plants/search-index.ts';
 import { limitRequests, type RequestLimits } from './request-limits.ts';
 import { createJwtVerifier } from './tokens/jwt-verifier.ts';
 import { createTokenRepository } from './tokens/token-repository.ts';
@@ -97,7 +98,12 @@ export const createService = async (options: ServiceOptions) => {
   instruments.watchExports(plantExports.counts);
   const tokens = createTokenRepository({ database });
   const readyCheck = createReadyCheck({ database, timeout: lookUpTimeout });
-  const plantRepository = createPlantRepository({ database });
+  const searchIndex = createSearchIndex({
+    database,
+    onMergeFailed: (error) => logger.warn({ err: error }, 'could not merge new names into the search index'),
+  });
+  const onNewNames = searchIndex.noteNewNames;
+  const plantRepository = createPlantRepository({ database, onNewNames });
   const plants = createPlantService({ repository: plantRepository, limits, observeQueue: instruments.observeQueue });
   const importer = createPlantImporter({
     repository: createImportRepository({
@@ -108,6 +114,7 @@ export const createService = async (options: ServiceOptions) => {
         observe: (queue) => instruments.observeQueue('imports', queue),
         lastRequestAt: plants.lastRequestAt,
       }),
+      onNewNames,
     }),
     maxImports,
     observer: instruments.observeImports,
@@ -142,13 +149,18 @@ export const createService = async (options: ServiceOptions) => {
     maxConnections: config.maxConnections,
     onRefused: instruments.countRefusal,
   });
-  const release = () => Promise.all([database.$disconnect(), exportDatabase.$disconnect(), instruments.stop()]);
+  const release = async () => {
+    await searchIndex.stop();
+    await Promise.all([database.$disconnect(), exportDatabase.$disconnect(), instruments.stop()]);
+  };
   return {
     tokens,
     /** Releases all resources if it fails. @returns the port */
     start: async () => {
       try {
         await instruments.start();
+        // An earlier process may have left some.
+        searchIndex.noteNewNames();
         return await server.listen(config.host, config.port);
       } catch (error) {
         await release();

@@ -36,12 +36,15 @@ type ImportRepositoryOptions = {
   plants: Pick<PlantRepository, 'create'>;
   openSession: OpenSession;
   schedule?: Schedule;
+  /** Called after names were stored. */
+  onNewNames: () => void;
 };
 
 export const createImportRepository = ({
   plants,
   openSession,
   schedule = (rows, store) => store(rows),
+  onNewNames,
 }: ImportRepositoryOptions): ImportRepository => ({
   open: async ({ onConflict, dryRun, atomic }) => {
     // The table itself tells which ids occurred earlier in the import.
@@ -57,7 +60,11 @@ export const createImportRepository = ({
       if (dryRun || onConflict === 'replace') await session.query(CREATE_IMPORTED);
       const run = statementFor({ onConflict, dryRun });
       const send = (rows: NewPlant[]) => (isTransaction ? withinSavepoint(session, run, rows) : run(session, rows));
-      const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), send);
+      const storeRows: StoreRows = async (rows) => {
+        const outcomes = await storeBatch(plantsOf(rows), send);
+        onNewNames();
+        return outcomes;
+      };
       const store: StoreRows = (rows) => schedule(rows, storeRows, { isTransaction });
       const commit = async () => {
         if (isTransaction) await session.query('COMMIT');

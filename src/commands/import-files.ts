@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts';
 import { CONNECT_TIMEOUT } from '../database/database.ts';
 import { createSessions } from '../database/session.ts';
 import { createPlantRepository } from '../plants/plant-repository.ts';
+import { createSearchIndex } from '../plants/search-index.ts';
 import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
 import { showProgress } from './progress.ts';
 import { BULK_STATEMENT_TIMEOUT, withBulkDatabase } from './with-bulk-database.ts';
@@ -32,8 +33,8 @@ export type FilesOutcome = ImportCounts & {
 
 type FilesOptions = { config: Config; signal: AbortSignal };
 
-/** One for each of the chunks that an import stores concurrently. */
-const CONNECTIONS = 2;
+/** One for each of the chunks that an import stores concurrently, and one for the search index. */
+const CONNECTIONS = 3;
 
 /**
  * Imports files one after another. Stops at the first that cannot be imported completely.
@@ -47,9 +48,13 @@ export const importFiles = async (
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
   const size = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
   return withBulkDatabase(config, CONNECTIONS, async ({ database, url }) => {
+    // PostgreSQL merges what this process does not.
+    const searchIndex = createSearchIndex({ database, onMergeFailed: () => {} });
+    const onNewNames = searchIndex.noteNewNames;
     const repository = createImportRepository({
-      plants: createPlantRepository({ database }),
+      plants: createPlantRepository({ database, onNewNames }),
       openSession: createSessions({ url, connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT }),
+      onNewNames,
     });
     const outcome: FilesOutcome = { ...NOTHING, errors: [], isComplete: true };
     let current: ImportCounts = NOTHING;
@@ -76,7 +81,9 @@ export const importFiles = async (
       }
     } finally {
       endProgress();
+      await searchIndex.stop();
     }
+    await searchIndex.mergeNow().catch(() => {});
     return outcome;
   });
 };

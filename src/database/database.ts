@@ -60,7 +60,7 @@ type ConnectCallback = (
 /** The connection pool. Connections are opened on demand. The database closes the pool when it disconnects. */
 export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool => {
   const pool = new PatientPool({
-    connectionString: withPlanOption(url),
+    connectionString: withSettings(url),
     max: connections,
     connectionTimeoutMillis: connectTimeout,
     statement_timeout: statementTimeout,
@@ -80,14 +80,19 @@ export const describePool = ({ totalCount, idleCount, waitingCount, options }: P
   limit: options.max,
 });
 
-/** The best plan of a search depends on its pattern, so PostgreSQL must not reuse the plan of a named statement. */
-const PLAN_OPTION = '-c plan_cache_mode=force_custom_plan';
+const SETTINGS = [
+  // The best plan of a search depends on its pattern, so PostgreSQL must not reuse the plan of a named statement.
+  'plan_cache_mode=force_custom_plan',
+  // The list of names that await merging, in kB. Whoever exceeds it merges it, which takes up to a second. The search index is
+  // merged in the background (src/plants/search-index.ts); this limits the list if that fails.
+  'gin_pending_list_limit=65536',
+];
 
-/** Adds the option to those of DATABASE_URL. */
-const withPlanOption = (url: string): string => {
+/** Adds the settings of this service's connections to the options of DATABASE_URL. */
+export const withSettings = (url: string): string => {
   const result = new URL(url);
-  const own = result.searchParams.get('options');
-  result.searchParams.set('options', own ? `${own} ${PLAN_OPTION}` : PLAN_OPTION);
+  const own = result.searchParams.get('options') ?? '';
+  result.searchParams.set('options', [own, ...SETTINGS.map((setting) => `-c ${setting}`)].join(' ').trim());
   return result.href;
 };
 

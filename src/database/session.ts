@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { withSettings } from './database.ts';
 import { closeWhenSilent, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** A dedicated connection to PostgreSQL, which keeps temporary tables and an open transaction between statements. */
@@ -24,7 +25,7 @@ export const createSessions =
   ({ url, connectTimeout, statementTimeout }: SessionOptions): OpenSession =>
   async () => {
     const client = new Client({
-      connectionString: url,
+      connectionString: withSettings(url),
       connectionTimeoutMillis: connectTimeout,
       statement_timeout: statementTimeout,
       keepAlive: true,

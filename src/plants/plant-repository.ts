@@ -8,10 +8,19 @@ const MAX_SHARED_READ_BYTES = 16_384;
 
 type Row = { id: bigint; name: string; tag: string | null };
 
-export const createPlantRepository = ({ database }: { database: Database }) => ({
+type PlantRepositoryOptions = {
+  database: Database;
+  /** Called after names were stored. */
+  onNewNames?: () => void;
+};
+
+export const createPlantRepository = ({ database, onNewNames = () => {} }: PlantRepositoryOptions) => ({
   /** Stores plants; see `storeBatch`. */
-  create: (plants: readonly NewPlant[]): Promise<(undefined | Error)[]> =>
-    storeBatch(plants, (rows) => insertRows(database, rows)),
+  create: async (plants: readonly NewPlant[]): Promise<(undefined | Error)[]> => {
+    const outcomes = await storeBatch(plants, (rows) => insertRows(database, rows));
+    onNewNames();
+    return outcomes;
+  },
 
   /** @returns the existing plants by id; undefined for a plant that is too long for a batch: use `findLong` */
   findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant | undefined>> => {
@@ -40,6 +49,7 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
       where: { id, ...(expected && contentOf(expected)) },
       data: change,
     });
+    onNewNames();
     return row && toStoredPlant(row);
   },
 

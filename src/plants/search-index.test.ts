@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { createSearchIndex } from './search-index.ts';
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** A search index whose merges last until the test ends them. */
+const start = () => {
+  const merges: PromiseWithResolvers<unknown>[] = [];
+  const onMergeFailed = jest.fn();
+  const $queryRaw = () => {
+    const merge = Promise.withResolvers<unknown>();
+    merges.push(merge);
+    return merge.promise;
+  };
+  const database = { $queryRaw } as unknown as Parameters<typeof createSearchIndex>[0]['database'];
+  return { ...createSearchIndex({ database, onMergeFailed }), merges, onMergeFailed };
+};
+
+test('names are merged once within a second, however many were stored', async () => {
+  const { noteNewNames, merges } = start();
+  for (let count = 0; count < 1000; count++) noteNewNames();
+  await jest.advanceTimersByTimeAsync(1000);
+  expect(merges).toHaveLength(1);
+  merges[0]?.resolve([]);
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(merges).toHaveLength(1);
+});
+
+test('names stored during a merge are merged after it', async () => {
+  const { noteNewNames, merges } = start();
+  noteNewNames();
+  await jest.advanceTimersByTimeAsync(1000);
+  noteNewNames();
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(merges).toHaveLength(1);
+  merges[0]?.resolve([]);
+  await jest.advanceTimersByTimeAsync(1000);
+  expect(merges).toHaveLength(2);
+});
+
+test('a merge that fails is reported, and the next names are merged again', async () => {
+  const { noteNewNames, merges, onMergeFailed } = start();
+  noteNewNames();
+  await jest.advanceTimersByTimeAsync(1000);
+  const error = new Error('permission denied');
+  merges[0]?.reject(error);
+  await jest.advanceTimersByTimeAsync(1000);
+  expect(onMergeFailed.mock.calls).toEqual([[error]]);
+  noteNewNames();
+  await jest.advanceTimersByTimeAsync(1000);
+  expect(merges).toHaveLength(2);
+});
+
+test('stopping waits for the merge in progress and prevents others', async () => {
+  const { noteNewNames, stop, merges } = start();
+  noteNewNames();
+  await jest.advanceTimersByTimeAsync(1000);
+  noteNewNames();
+  let isStopped = false;
+  const stopped = stop().then(() => {
+    isStopped = true;
+  });
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(isStopped).toBe(false);
+  merges[0]?.resolve([]);
+  await stopped;
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(merges).toHaveLength(1);
+});
