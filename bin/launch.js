@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import module from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,8 +8,8 @@ import { fail, prepare, root, supportedNode } from './prepare.js';
 const FORWARDED_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']);
 
 /**
- * Prepares the checkout, then runs a script on a supported Node.js. That is this process if its version is right, as it
- * is from the second `npm start` on.
+ * Prepares the checkout, then runs a script on a supported Node.js with the options in the script's first line. Needs no
+ * second process, except on Node.js 20, which cannot replace its own.
  */
 export const launch = async (
   /** @type {string} */ script,
@@ -23,13 +24,16 @@ export const launch = async (
   module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
   const node = supportedNode();
   const path = join(root, script);
-  if (node === process.execPath && nodeOptions.length === 0) {
+  const required = [...nodeOptions, ...optionsInFirstLine(path)];
+  if (node === process.execPath && required.length === 0) {
     process.argv = [node, path, ...options];
     await import(pathToFileURL(path).href);
     return;
   }
-  // Passes the Node.js options of this process on, such as those of `npm start`.
-  const child = spawn(node, [...process.execArgv, ...nodeOptions, path, ...options], { stdio: 'inherit' });
+  // The Node.js options of this process come last, so that they take precedence.
+  const words = [...required, ...process.execArgv, path, ...options];
+  if (process.execve) process.execve(node, [node, ...words]);
+  const child = spawn(node, words, { stdio: 'inherit' });
   for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(error.message));
   child.on('exit', (code, signal) => {
@@ -38,3 +42,7 @@ export const launch = async (
     process.kill(process.pid, signal);
   });
 };
+
+/** The options in a first line such as `#!/usr/bin/env -S node --option`. */
+const optionsInFirstLine = (/** @type {string} */ path) =>
+  readFileSync(path, 'utf8').split('\n', 1)[0]?.match(/--\S+/g) ?? [];

@@ -11,9 +11,6 @@ const readManifest = () => JSON.parse(readFileSync(join(root, 'package.json'), '
 
 export const storeVersion = (): string => (existsSync(join(root, 'package.json')) ? readManifest().version : 'missing');
 
-/** The options that `npm start` and the image pass to Node.js. */
-const nodeOptions = (): string[] => readManifest().scripts.start.match(/--\S+/g) ?? [];
-
 export type PreparedStore = { command: ServerCommand; token: string };
 
 /**
@@ -21,12 +18,12 @@ export type PreparedStore = { command: ServerCommand; token: string };
  * @throws {BenchError} if the store is missing or one of its commands fails
  */
 export const prepareStore = async (databaseUrl: string, signal: AbortSignal): Promise<PreparedStore> => {
-  const main = join(root, 'src', 'main.ts');
-  if (!existsSync(main)) throw new BenchError(`${main} does not exist`);
+  const script = join(root, 'bin', 'plant-store.js');
+  if (!existsSync(script)) throw new BenchError(`${script} does not exist`);
   const env = { NODE_ENV: 'production', DATABASE_URL: databaseUrl, LOG_LEVEL: 'info' };
   const run = (...args: string[]) =>
-    runCommand({ file: process.execPath, args: [main, ...args], cwd: root, env: { ...process.env, ...env }, signal });
+    runCommand({ file: process.execPath, args: [script, ...args], cwd: root, env: { ...process.env, ...env }, signal });
   await run('migrate');
   const token = await run('token', 'create', '--name', 'bench');
-  return { command: { args: [...nodeOptions(), main, 'serve'], cwd: root, env }, token: token.trim() };
+  return { command: { args: [script, 'serve'], cwd: root, env }, token: token.trim() };
 };

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync } from 'node:fs';
+import { openSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { spawnChild } from '../support/children.ts';
@@ -9,9 +9,6 @@ import { NOTHING_SET, projectFolder } from '../support/store-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const PROGRAM = join(projectFolder, 'bin', 'plant-store.js');
-const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8'));
-/** The Node.js options of `npm start`. */
-const START_OPTIONS: string[] = scripts.start.match(/--\S+/g);
 /** In ms. */
 const START_TIMEOUT = 30_000;
 
@@ -82,6 +79,5 @@ export type Store = Awaited<ReturnType<typeof createStore>>;
 
 const spawnStore = (env: NodeJS.ProcessEnv, logFile: string) => {
   const log = openSync(logFile, 'a');
-  const args = [...START_OPTIONS, PROGRAM, 'serve'];
-  return spawnChild(process.execPath, args, { cwd: projectFolder, env, stdio: ['ignore', log, log] });
+  return spawnChild(process.execPath, [PROGRAM, 'serve'], { cwd: projectFolder, env, stdio: ['ignore', log, log] });
 };

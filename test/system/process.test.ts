@@ -260,13 +260,6 @@ describe('on the database at DATABASE_URL', () => {
   });
 });
 
-test('npm start and the image run Node.js with the same options', () => {
-  const optionsIn = (text: string) => text.match(/--\S+/g);
-  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
-  const [firstLine = ''] = readFileSync('src/main.ts', 'utf8').split('\n', 1);
-  expect(optionsIn(scripts.start)).toEqual(optionsIn(firstLine));
-});
-
 test('Ctrl-C, which signals both npm and the store, still finishes the requests in progress', async () => {
   const store = await start();
   const load = putUnderLoad(store);
