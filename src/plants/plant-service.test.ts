@@ -1,5 +1,5 @@
-import { setImmediate, setTimeout } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { BatchLimits } from '../batching/batch-queue.ts';
 import type { ObservedQueue } from '../batching/queue-observer.ts';
 import { readConfig } from '../config/config.ts';
@@ -37,93 +37,110 @@ const createService = (
     >,
   });
 
-const timed = async (promise: Promise<unknown>) => {
-  const startedAt = performance.now();
-  const outcome = await promise.catch((error: Error) => error.name);
-  return { outcome, duration: performance.now() - startedAt };
+/** Enough turns of the event loop for everything in these tests. */
+const turn = async () => {
+  for (let turns = 0; turns < 10; turns++) await setImmediate();
 };
+
+// Time passes only when a test says so.
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+const pass = async (milliseconds: number) => {
+  jest.advanceTimersByTime(milliseconds);
+  await turn();
+};
+
+/** The name of the error of an operation, once it has failed. */
+const failureOf = (operation: Promise<unknown>) => {
+  const failure: { name?: string } = {};
+  operation.catch(({ name }: Error) => {
+    failure.name = name;
+  });
+  return failure;
+};
+
+const never = () => new Promise<never>(() => {});
 
 test('a page that is read twice, because it has a long plant, has one deadline', async () => {
   const calls: string[] = [];
-  const unblocked = Promise.withResolvers<void>();
+  const firstRead = Promise.withResolvers<undefined[]>();
   const service = createService({
-    list: async () => {
+    list: () => {
       calls.push('list');
-      await setTimeout(900);
-      return [undefined];
+      return firstRead.promise;
     },
-    search: async () => {
+    search: () => {
       calls.push('search');
-      await unblocked.promise;
-      return { ids: [], names: [], tags: [], hasNext: false, isCut: false };
+      return never();
     },
   });
-  const { outcome, duration } = await timed(service.list({ limit: 10 }));
-  expect(outcome).toBe('DatabaseTimeoutError');
-  expect(duration).toBeLessThan(limits.deadline + 500);
+  const failure = failureOf(service.list({ limit: 10 }));
+  await pass(900);
+  firstRead.resolve([undefined]);
+  await turn();
   expect(calls).toEqual(['list', 'search']);
-  unblocked.resolve();
+  await pass(limits.deadline - 900 - 1);
+  expect(failure).toEqual({});
+  await pass(1);
+  expect(failure).toEqual({ name: 'DatabaseTimeoutError' });
 });
 
 test.each(['update', 'delete'] as const)(
   '%s with a condition has one deadline for reading and writing',
   async (name) => {
-    const unblocked = Promise.withResolvers<void>();
-    const service = createService(
-      {
-        findByIds: async ([id]: bigint[]) => {
-          await setTimeout(700);
-          return new Map([[id, { id, name: 'Fir' }]]);
-        },
-        update: () => unblocked.promise,
-        delete: () => unblocked.promise,
-      },
-      { deadline: 1000 },
-    );
-    const change = name === 'update' ? service.update(1n, {}, () => true) : service.delete(1n, () => true);
-    const { outcome, duration } = await timed(change);
-    expect(outcome).toBe('OutcomeUnknownError');
-    expect(duration).toBeLessThan(1500);
-    unblocked.resolve();
+    const read = Promise.withResolvers<unknown>();
+    const service = createService({ findByIds: () => read.promise, update: never, delete: never });
+    const failure = failureOf(name === 'update' ? service.update(1n, {}, () => true) : service.delete(1n, () => true));
+    await pass(900);
+    read.resolve(new Map([[1n, { id: 1n, name: 'Fir' }]]));
+    await turn();
+    await pass(limits.deadline - 900 - 1);
+    expect(failure).toEqual({});
+    await pass(1);
+    expect(failure).toEqual({ name: 'OutcomeUnknownError' });
   },
 );
 
 test('a change that has to read again after a concurrent change has one deadline for all reads', async () => {
   let reads = 0;
-  const answered = Promise.withResolvers<void>();
-  const service = createService(
-    {
-      findByIds: async () => {
-        reads++;
-        if (reads > 1) await answered.promise;
-        return new Map([[1n, { id: 1n, name: 'Fir' }]]);
-      },
-      update: () => setTimeout(600),
+  const write = Promise.withResolvers<undefined>();
+  const service = createService({
+    findByIds: async () => {
+      reads++;
+      return reads === 1 ? new Map([[1n, { id: 1n, name: 'Fir' }]]) : never();
     },
-    { deadline: 1000 },
-  );
-  const { outcome, duration } = await timed(service.update(1n, {}, () => true));
-  expect(outcome).toBe('DatabaseTimeoutError');
-  expect(duration).toBeLessThan(1500);
-  answered.resolve();
+    update: () => write.promise,
+  });
+  const failure = failureOf(service.update(1n, {}, () => true));
+  await pass(900);
+  write.resolve(undefined);
+  await turn();
+  expect(reads).toBe(2);
+  await pass(limits.deadline - 900 - 1);
+  expect(failure).toEqual({});
+  await pass(1);
+  expect(failure).toEqual({ name: 'DatabaseTimeoutError' });
 });
 
 test('a change that conflicts with others until its deadline fails, and is not sent afterwards', async () => {
   let changes = 0;
-  const service = createService(
-    {
-      findByIds: async ([id]: bigint[]) => new Map([[id, { id, name: 'Fir' }]]),
-      update: async () => {
-        changes++;
-        await setTimeout(20);
-      },
+  const service = createService({
+    findByIds: async ([id]: bigint[]) => new Map([[id, { id, name: 'Fir' }]]),
+    update: async () => {
+      changes++;
+      jest.advanceTimersByTime(limits.deadline / 3);
     },
-    { deadline: 200 },
+  });
+  await expect(service.update(1n, { name: 'Yew' }, () => true)).rejects.toThrow(
+    'Too many concurrent changes to this plant.',
   );
-  const { outcome, duration } = await timed(service.update(1n, { name: 'Yew' }, () => true));
-  expect(['OverloadedError', 'OutcomeUnknownError']).toContain(outcome);
-  expect(duration).toBeLessThan(1000);
-  expect(changes).toBeGreaterThan(1);
+  await turn();
+  expect(changes).toBe(3);
 });
 
 describe('bytes of a waiting request', () => {
@@ -158,9 +175,10 @@ describe('bytes of a waiting request', () => {
     // The first is sent, and the second waits for it.
     const outcomes = [1, 2].map(() => request(service).catch((error: Error) => error.name));
     const queue = observed.get(name);
-    while (queue?.length() !== 1) await setImmediate();
+    await turn();
+    expect(queue?.length()).toBe(1);
     // Each item takes 500 bytes itself.
-    expect(queue.bytes()).toBe(500 + bytes);
+    expect(queue?.bytes()).toBe(500 + bytes);
     ended.reject(new Error('ended'));
     await Promise.all(outcomes);
   });
@@ -183,8 +201,8 @@ test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
       (error: Error) => error.name,
     );
   const first = [list(), list()];
-  // Until both are sent.
-  while (observed.get('pages')?.length()) await setTimeout(1);
+  await turn();
+  expect(observed.get('pages')?.length()).toBe(0);
   const waiting = Array.from({ length: 2001 }, list);
   expect(observed.get('pages')).toMatchObject({ limit: 2000 });
   expect(observed.get('pages')?.length()).toBe(2000);
