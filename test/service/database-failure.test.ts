@@ -82,7 +82,12 @@ test('a connection that stalls during a statement is closed; an idle connection 
   const proxy = await createTcpProxy(Number(port), hostname);
   stack.defer(proxy.close);
   const statementTimeout = 1000;
-  const pool = createPool({ url: proxy.through(database.url), connections: 1, connectTimeout: 1000, statementTimeout });
+  const pool = createPool({
+    url: proxy.through(database.url),
+    connections: 1,
+    connectTimeout: 10_000,
+    statementTimeout,
+  });
   stack.defer(() => pool.end());
   const session = async () => (await pool.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
   const first = await session();

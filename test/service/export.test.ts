@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { readConfig } from '../../src/config/config.ts';
 import { limitRequests } from '../../src/request-limits.ts';
@@ -249,21 +248,27 @@ describe('an export', () => {
   afterEach(() => service.stop());
 
   test('is disconnected if its client stops reading, but not if it reads slowly', async () => {
+    const stallTimeout = 4000;
+    // Shorter than the stall timeout; it does not apply to exports.
     service = await startTestService(
-      { REQUEST_TIMEOUT: '1' },
-      { requestLimits: { exports: { ...EXPORTS, stallTimeout: 3000 } } },
+      { REQUEST_TIMEOUT: '2' },
+      { requestLimits: { exports: { ...EXPORTS, stallTimeout } } },
     );
     await insertMany();
+    const openedAt = performance.now();
     const [stalled, slow] = [await openExport(), await openExport()];
-    slow.on('data', () => slow.pause());
+    let received = 0;
+    slow.on('data', ({ length }: Buffer) => {
+      received += length;
+      slow.pause();
+    });
     const read = setInterval(() => slow.resume(), 50);
     await waitUntil('both to begin', async () => (await transactions()) === 2);
-    // Longer than REQUEST_TIMEOUT, which does not apply to exports.
-    await setTimeout(2200);
-    expect(await transactions()).toBe(2);
     await waitUntil('the stalled one to end', async () => (await transactions()) === 1);
+    expect(performance.now() - openedAt).toBeGreaterThanOrEqual(stallTimeout);
     expect((await readToEnd(stalled)).endsWith(LAST_CHUNK)).toBe(false);
-    await setTimeout(2000);
+    const before = received;
+    await waitUntil('the slow one to receive more', () => received > before + 1_000_000);
     expect(await transactions()).toBe(1);
     clearInterval(read);
     slow.destroy();

@@ -498,7 +498,7 @@ describe('the request', () => {
 
 describe('an import is interrupted by', () => {
   test('a pause of REQUEST_TIMEOUT → 408, code 1203, with the line up to which every row is stored', async () => {
-    await start({ REQUEST_TIMEOUT: '1' });
+    await start({ REQUEST_TIMEOUT: '3' });
     const request = openImport();
     request.write(numbered(1, 4100));
     expect(await answerOf(request)).toEqual({
@@ -519,8 +519,9 @@ describe('an import is interrupted by', () => {
   });
 
   test('no timeout if a longer upload has only short pauses; the next request has its timeout again', async () => {
-    await start({ REQUEST_TIMEOUT: '1' });
+    await start({ REQUEST_TIMEOUT: '3' });
     const request = openImport('', { Connection: 'keep-alive' });
+    // The pauses together are longer than REQUEST_TIMEOUT.
     for (let id = 1; id <= 12; id++) {
       request.write(`{"id":${id},"na`);
       await setTimeout(300);
@@ -564,7 +565,7 @@ describe('an import is interrupted by', () => {
   });
 
   test('a lost connection of its session (atomic, replace)', async () => {
-    await start({ REQUEST_TIMEOUT: '3' });
+    await start({ REQUEST_TIMEOUT: '60' });
     for (const query of ['?atomic=true', '?onConflict=replace']) {
       const unlock = await lockPlants(service.database.url);
       const answer = importPlants(numbered(1, 3000), { query });

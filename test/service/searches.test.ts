@@ -58,7 +58,7 @@ describe('a search that takes too long', () => {
   };
 
   test('gets 503, code 1505, which the metrics separate from an unreachable database', async () => {
-    await start({ REQUEST_TIMEOUT: '2', METRICS_PORT: '0' });
+    await start({ REQUEST_TIMEOUT: '5', METRICS_PORT: '0' });
     const { status, body, headers } = await search();
     expect([status, body, headers['retry-after']]).toEqual([503, tooSlow, '1']);
     const { value } = await service.metrics();
@@ -68,10 +68,10 @@ describe('a search that takes too long', () => {
   });
 
   test('gets its response by the deadline, even if it had to wait first', async () => {
-    await start({ REQUEST_TIMEOUT: '5', DATABASE_CONNECTIONS: '2' });
+    await start({ REQUEST_TIMEOUT: '10', DATABASE_CONNECTIONS: '2' });
     const sentAt = performance.now();
     const answers = await Promise.all([search(), search(), search()]);
-    expect(performance.now() - sentAt).toBeLessThan(5000);
+    expect(performance.now() - sentAt).toBeLessThan(10_000);
     // Of the two that waited for the first, one was sent to PostgreSQL and one was not.
     expect(answers.map(({ status, body }) => [status, body.error]).sort()).toEqual([
       [503, 1500],
