@@ -31,7 +31,7 @@ type AppOptions = {
   observers: readonly RequestHandler[];
   plants: PlantService;
   plantExports: PlantExports;
-  /** How long the reader of an export may take nothing, in ms. */
+  /** How long the client of an export may read nothing, in ms. */
   exportStallTimeout: number;
   importer: PlantImporter;
   verifier: TokenVerifier;
@@ -85,7 +85,11 @@ export const createApp = (options: AppOptions): Express => {
     createImportRoutes({
       importer: options.importer,
       requireWriteScope: requireScope('plants:write'),
-      readRows: createImportBodyReader(options),
+      readRows: createImportBodyReader({
+        bodyLimit: options.bodyLimit,
+        bodySlots: options.bodySlots,
+        pauseTimeout: options.pauseTimeout,
+      }),
       outputBudget: options.outputBudget,
     }),
   );

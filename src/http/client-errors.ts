@@ -71,7 +71,7 @@ export const respondToClientError = ({ error, socket, connections, refuse }: Cli
   // Node.js reports a request once. The connection stays open, and the next request on it has its own time.
   if (error.code === TIMEOUT && current?.req.complete === false && isTimedByReader(current.req)) return;
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  // What cannot be parsed is the rest of the body, and its request has its response.
+  // This is the rest of a body whose request already has its response.
   else if (unfinished?.complete === false) endInStages(socket);
   else if (last === undefined || last.req.complete)
     connections.enqueue(socket, () => refuse.connection(socket, apiError));

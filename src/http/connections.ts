@@ -64,7 +64,7 @@ export const createConnections = () => {
   };
 
   const startNext = (socket: Socket, connection: Connection) => {
-    // Drop the references: connections may be idle for long, and a response keeps its whole request in memory.
+    // Drop the references: connections may be idle for a long time, and a response keeps its whole request in memory.
     if (connection.last === connection.current) {
       noteUnfinished(connection);
       connection.last = undefined;

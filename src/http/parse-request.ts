@@ -27,7 +27,7 @@ export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknow
   throw describeFields(result.error, 'The body');
 };
 
-/** The error 1003 for what a schema found. `whole`: what to call that which has the fields. */
+/** The error 1003 for what a schema found. `whole`: the name of what has the fields. */
 export const describeFields = ({ issues }: z.ZodError, whole: string): ApiError => {
   const fields = issues.map(({ path, message }) => ({
     pointer: path.map((key) => `/${String(key)}`).join(''),
