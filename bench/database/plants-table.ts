@@ -1,10 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { plantSql } from '../plants/plant-names.ts';
 import { say } from '../reports/progress.ts';
 
 const SETTLE_INTERVAL_MS = 100;
 const FILL_CHUNK_ROWS = 100_000;
 const INSUFFICIENT_PRIVILEGE = '42501';
+
+const { name, tag } = plantSql('id');
+const FILL = `INSERT INTO plants (id, name, tag)
+  SELECT id, ${name}, ${tag} FROM (SELECT hashint8extended(n, $1) AS id FROM generate_series(1::bigint, $2::bigint) AS n)
+  ON CONFLICT DO NOTHING`;
 
 const SETTINGS = `SELECT name, current_setting(name) AS value FROM pg_settings WHERE name IN ('server_version', 'fsync',
   'synchronous_commit', 'full_page_writes', 'shared_buffers', 'max_wal_size', 'max_connections') ORDER BY name`;
@@ -61,11 +67,7 @@ export const openPlantsTable = async (url: string) => {
     fillTo: async (target: number, signal: AbortSignal) => {
       for (let have = await settledCount(); have < target; have = await count()) {
         signal.throwIfAborted();
-        await client.query(
-          `INSERT INTO plants SELECT hashint8extended(n, $1), 'Monstera deliciosa', 'indoor'
-           FROM generate_series(1::bigint, $2::bigint) AS n ON CONFLICT DO NOTHING`,
-          [have, Math.min(FILL_CHUNK_ROWS, target - have)],
-        );
+        await client.query(FILL, [have, Math.min(FILL_CHUNK_ROWS, target - have)]);
       }
       await client.query('VACUUM ANALYZE plants');
       await checkpoint();

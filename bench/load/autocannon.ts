@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import autocannon from 'autocannon';
+import { plantOf } from '../plants/plant-names.ts';
 import type { LoadGenerator, LoadResult } from './load.ts';
 import { idsIn, type Read } from './reads.ts';
 
@@ -24,7 +25,9 @@ const createPlant = (run: number): autocannon.Request => {
   let counter = BigInt(run) << 40n;
   const body = () => {
     counter += 1n;
-    return `{"id":${mix(counter)},"name":"Monstera deliciosa","tag":"indoor"}`;
+    const id = mix(counter);
+    // JSON.stringify cannot write a bigint.
+    return `{"id":${id},${JSON.stringify(plantOf(id)).slice(1)}`;
   };
   return {
     method: 'POST',

@@ -1,12 +1,15 @@
 /** PostgreSQL's own benchmark: one prepared INSERT per transaction, without HTTP. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { plantSql } from '../plants/plant-names.ts';
 import { BenchError } from '../processes/bench-error.ts';
 import { runCommand, versionOf } from '../processes/command.ts';
 import { type LoadResult, type OpenTarget, type Percentiles, percentiles } from './load.ts';
 
+const { name, tag } = plantSql('id');
+/** pgbench has no texts of its own: PostgreSQL makes the name and the tag. */
 const INSERT = `\\set id random(0, 9223372036854775806)
-INSERT INTO plants (id, name, tag) VALUES (:id, 'Monstera deliciosa', 'indoor');
+INSERT INTO plants (id, name, tag) SELECT id, ${name}, ${tag} FROM (SELECT :id::bigint AS id) AS plant;
 `;
 const CONNECT = 'SELECT 1;\n';
 const LOG_PREFIX = 'pgbench-latencies';

@@ -1,4 +1,5 @@
 -- POST /plants with a new id in each request or, if BENCH_READS names a file, GETs of random paths from that file.
+-- BENCH_NAMES names a file of the kinds and streets that names are made of.
 -- Each thread counts its answers by outcome; done() prints the sums as JSON.
 
 local bit = require('bit')
@@ -45,8 +46,14 @@ end
 
 if reads == '' then
   local counter, head
+  local kinds, tags, streets = {}, {}, {}
 
   function init()
+    for line in io.lines(os.getenv('BENCH_NAMES')) do
+      local kind, tag = line:match('^(.+)\t(.+)$')
+      table.insert(kind and kinds or streets, kind or line)
+      table.insert(tags, tag)
+    end
     -- 24 bits of run, 4 of thread, 36 of request: no number repeats.
     counter = ffi.cast('uint64_t', run) * 0x10000000000ULL + ffi.cast('uint64_t', number) * 0x1000000000ULL
     head = 'POST ' .. wrk.path .. headers() .. 'Content-Type: application/json\r\nContent-Length: '
@@ -59,10 +66,26 @@ if reads == '' then
     return bit.bxor(n, bit.rshift(n, 31))
   end
 
+  local function read(n, shift, bits)
+    return tonumber(bit.band(bit.rshift(n, shift), bit.lshift(1, bits) - 1))
+  end
+
+  local function letter(n, shift)
+    return 97 + read(n, shift, 7) % 26
+  end
+
+  -- The name and tag of an id, as in plants/plant-names.ts.
+  local function describe(id)
+    local kind = read(id, 0, 16) % #kinds + 1
+    local letters = string.char(letter(id, 34), letter(id, 41), letter(id, 48), letter(id, 55))
+    return '"name":"' .. kinds[kind] .. ' ' .. read(id, 21, 13) .. ' ' .. streets[read(id, 16, 5) + 1] .. ' '
+      .. letters .. '","tag":"' .. tags[kind] .. '"'
+  end
+
   function request()
     counter = counter + 1
-    local id = tostring(ffi.cast('int64_t', mix(counter))):sub(1, -3)
-    local body = '{"id":' .. id .. ',"name":"Monstera deliciosa","tag":"indoor"}'
+    local id = mix(counter)
+    local body = '{"id":' .. tostring(ffi.cast('int64_t', id)):sub(1, -3) .. ',' .. describe(id) .. '}'
     return head .. #body .. '\r\n\r\n' .. body
   end
 

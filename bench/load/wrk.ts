@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { namesFile } from '../plants/plant-names.ts';
 import { BenchError } from '../processes/bench-error.ts';
 import { findReason, runCommand } from '../processes/command.ts';
 import type { LoadGenerator, LoadResult } from './load.ts';
@@ -14,8 +15,9 @@ type Printed = Omit<LoadResult, 'ok' | 'notOk'> & { outcomes: Record<string, num
 
 export const runWrk = async (load: Parameters<LoadGenerator['run']>[0], folder: string): Promise<LoadResult> => {
   const { url, connections, seconds, run, reads, token, signal } = load;
-  const readsFile = join(folder, 'reads.txt');
-  if (reads) await writeFile(readsFile, reads.map(({ path, ids }) => `${path} ${ids.at(0)} ${ids.at(-1)}\n`).join(''));
+  const [namesPath, readsPath] = [join(folder, 'names.txt'), join(folder, 'reads.txt')];
+  await writeFile(namesPath, namesFile());
+  if (reads) await writeFile(readsPath, reads.map(({ path, ids }) => `${path} ${ids.at(0)} ${ids.at(-1)}\n`).join(''));
   const threads = Math.min(MAX_THREADS, connections);
   const size = ['--threads', `${threads}`, '--connections', `${connections}`, '--duration', `${seconds}s`];
   const stdout = await runCommand({
@@ -23,7 +25,13 @@ export const runWrk = async (load: Parameters<LoadGenerator['run']>[0], folder: 
     args: [...size, '--timeout', TIMEOUT, '--script', script, url],
     cwd: folder,
     // Not as arguments, which every account on the machine can read.
-    env: { ...process.env, BENCH_TOKEN: token, BENCH_RUN: String(run), BENCH_READS: reads ? readsFile : '' },
+    env: {
+      ...process.env,
+      BENCH_TOKEN: token,
+      BENCH_RUN: String(run),
+      BENCH_NAMES: namesPath,
+      BENCH_READS: reads ? readsPath : '',
+    },
     signal,
   });
   const line = /^RESULT (.*)$/m.exec(stdout)?.[1];
