@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { plantSql } from '../plants/plant-names.ts';
 import { say } from '../reports/progress.ts';
+import type { Indexes } from '../reports/results.ts';
 
 const SETTLE_INTERVAL_MS = 100;
 const FILL_CHUNK_ROWS = 100_000;
@@ -12,15 +13,27 @@ const FILL = `INSERT INTO plants (id, name, tag)
   SELECT id, ${name}, ${tag} FROM (SELECT hashint8extended(n, $1) AS id FROM generate_series(1::bigint, $2::bigint) AS n)
   ON CONFLICT DO NOTHING`;
 
+/** With their storage parameters, without the primary key. */
+const INDEXES = `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
+  WHERE indrelid = 'plants'::regclass AND NOT indisprimary ORDER BY indexrelid`;
+
+type Index = { name: string; definition: string };
+
 const SETTINGS = `SELECT name, current_setting(name) AS value FROM pg_settings WHERE name IN ('server_version', 'fsync',
   'synchronous_commit', 'full_page_writes', 'shared_buffers', 'max_wal_size', 'max_connections') ORDER BY name`;
 
-/** The table that every target writes to, through a connection that only the benchmark uses. */
+/**
+ * The table that every target writes to, through a connection that only the benchmark uses. Creates it without the
+ * store's indexes if the store could not.
+ */
 export const openPlantsTable = async (url: string) => {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   // Without a listener, a lost connection would end the process before cleanup. The next query rejects anyway.
   client.on('error', () => {});
+  await client.query('CREATE TABLE IF NOT EXISTS plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)');
+  const readIndexes = async (): Promise<Index[]> => (await client.query(INDEXES)).rows;
+  const storeIndexes = await readIndexes();
   let mayCheckpoint = true;
 
   const count = async (): Promise<number> => {
@@ -48,19 +61,23 @@ export const openPlantsTable = async (url: string) => {
     }
   };
 
-  const truncate = async () => {
+  /** Leaves the table with these indexes and without rows. */
+  const truncate = async (indexes: Indexes = 'all') => {
     await settledCount();
     await client.query('TRUNCATE plants');
+    const wanted = indexes === 'all' ? storeIndexes : [];
+    const existing = await readIndexes();
+    const isIn = (list: Index[], { name }: Index) => list.some((index) => index.name === name);
+    for (const index of existing) if (!isIn(wanted, index)) await client.query(`DROP INDEX ${index.name}`);
+    for (const index of wanted) if (!isIn(existing, index)) await client.query(index.definition);
   };
 
   return {
-    create: () =>
-      client.query('CREATE TABLE IF NOT EXISTS plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)'),
     settledCount,
     truncate,
     /** Truncates the table and runs a checkpoint. */
-    reset: async () => {
-      await truncate();
+    reset: async (indexes?: Indexes) => {
+      await truncate(indexes);
       await checkpoint();
     },
     /** Adds rows with random-looking ids until there are `target` of them, then runs a checkpoint. */

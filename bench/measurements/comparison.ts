@@ -43,16 +43,19 @@ type MeasureTarget = Settings & { target: Target; round: number; progress: Progr
 
 const measureTarget = async ({ target, round, progress, measured, ...settings }: MeasureTarget) => {
   const { table, seconds, signal } = settings;
-  const { id, title, stores } = target;
+  const { id, title, indexes } = target;
+  const stores = indexes !== 'none';
   const open = await target.open();
   try {
+    const reset = () => table.reset(stores ? indexes : undefined);
+    await reset();
     await warmUp(open, FIRST_WARM_UP);
     for (const connections of settings.connections) {
       signal.throwIfAborted();
       await warmUp(open, { connections, seconds: WARM_UP_SECONDS });
-      await table.reset();
+      await reset();
       const measurement = await measure({ target: open, stores, table, connections, seconds });
-      measured.push({ target: id, title, connections, round, measurement });
+      measured.push({ target: id, title, indexes, connections, round, measurement });
       const speed = `${whole(measurement.requestsPerSecond)}/s`;
       progress.step(`round ${round} · ${title} · ${inConnections(connections)} · ${speed}`);
       if (measurement.mismatch) say(`${title}: ${measurement.mismatch}`);

@@ -1,7 +1,7 @@
 import type { PlantsTable } from '../database/plants-table.ts';
 import type { LoadResult, OpenTarget } from '../load/load.ts';
 import { cpuSeconds, memoryBytes } from '../processes/process-tree.ts';
-import type { Figures, Measurement, Result } from '../reports/results.ts';
+import type { Figures, MeasuredIndexes, Measurement, Result } from '../reports/results.ts';
 
 const REQUESTS_PER_CPU_FIGURE = 10_000;
 
@@ -50,16 +50,24 @@ const compareRows = ({ load, rows, connections }: { load: LoadResult; rows: numb
   return surplus > connections ? `${rows} rows, but ${load.ok} answers of 200: ${surplus} too many` : undefined;
 };
 
-export type Round = { target: string; title: string; connections: number; round: number; measurement: Measurement };
+export type Round = {
+  target: string;
+  title: string;
+  indexes: MeasuredIndexes;
+  connections: number;
+  round: number;
+  measurement: Measurement;
+};
 
 /** One result for each target and number of connections, in the order of their first rounds. */
 export const summarize = (rounds: Round[]): Result[] =>
   [...Map.groupBy(rounds, ({ target, connections }) => `${target} ${connections}`).values()].map((group) => {
-    const { target, title, connections } = group[0] as Round;
+    const { target, title, indexes, connections } = group[0] as Round;
     const median = medians(group.map(({ measurement }) => measurement));
     return {
       target,
       title,
+      indexes,
       connections,
       median,
       rounds: group.map(({ round, measurement }) => ({ round, ...measurement })),

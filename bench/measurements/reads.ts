@@ -26,7 +26,7 @@ export const measureReads = async ({ rounds, seconds, ...settings }: MeasureRead
       await warmUp(open, { connections: CONNECTIONS, seconds: WARM_UP_SECONDS });
       const load = { connections: CONNECTIONS, seconds };
       const measurement = await measure({ target: open, stores: false, table: settings.table, ...load });
-      measured[reads].push({ target, title, connections: CONNECTIONS, round, measurement });
+      measured[reads].push({ target, title, indexes: 'all', connections: CONNECTIONS, round, measurement });
       progress.step(`round ${round} · ${title} · ${reads} · ${whole(measurement.requestsPerSecond)}/s`);
     }
   }

@@ -6,14 +6,15 @@ import { openPgbench } from '../load/pgbench.ts';
 import { BenchError } from '../processes/bench-error.ts';
 import { type ServerCommand, startServer } from '../processes/server.ts';
 import type { PreparedStore } from '../processes/store.ts';
+import type { MeasuredIndexes } from '../reports/results.ts';
 
 const root = join(import.meta.dirname, '..');
 
 export type Target = {
   id: string;
   title: string;
-  /** Whether each answer of 200 means a row was stored. */
-  stores: boolean;
+  /** Of the table while it is measured. With `none`, it stores nothing: otherwise each answer of 200 means a row. */
+  indexes: MeasuredIndexes;
   /** @throws {BenchError} if it cannot be measured */
   open: () => Promise<OpenTarget>;
 };
@@ -32,27 +33,35 @@ export type TargetSettings = {
 /** Peers check no token. They get one so that all requests have the same size. */
 const PEER_TOKEN = `plant_${'0'.repeat(43)}`;
 
+/** `file`: its name in `peers/`, if that is not the id. */
+type Peer = Pick<Target, 'id' | 'title'> & { packages: string[]; file?: string; indexes?: MeasuredIndexes };
+
 /** In the order of the tables. */
 export const createTargets = (settings: TargetSettings): Target[] => {
-  /** `id` is the name of its file in `peers/`. */
-  const peer = (id: string, title: string, packages: string[], stores = true): Target => ({
+  const peer = ({ id, title, packages, file = id, indexes = 'primary key' }: Peer): Target => ({
     id,
     title,
-    stores,
-    open: () => openPeer({ settings, id, packages }),
+    indexes,
+    open: () => openPeer({ settings, file, packages }),
   });
+  const store = { open: () => openStore(settings) };
+  const pgbench = { open: () => openPgbench(settings) };
+  const fastifyPg = { file: 'fastify-pg', packages: ['fastify', 'pg'] };
   const prisma = ['@prisma/client', '@prisma/adapter-pg'];
   const nest = ['@nestjs/core', '@nestjs/common', '@nestjs/platform-fastify'];
   return [
-    { id: 'store', title: 'Plant Store', stores: true, open: () => openStore(settings) },
-    peer('express-prisma', 'Express and Prisma', ['express', 'pino-http', ...prisma]),
-    peer('fastify-pg', 'Fastify and pg', ['fastify', 'pg']),
-    peer('fastify-prisma', 'Fastify and Prisma', ['fastify', ...prisma]),
-    peer('nestjs-prisma', 'NestJS and Prisma', [...nest, ...prisma]),
-    peer('platformatic-db', 'Platformatic DB', ['@platformatic/db']),
-    { id: 'pgbench', title: 'pgbench, single INSERTs', stores: true, open: () => openPgbench(settings) },
-    peer('group-commit-bare', 'Bare group commit', ['pg']),
-    peer('node-http-bare', 'Bare node:http, stores nothing', [], false),
+    { id: 'store', title: 'Plant Store', indexes: 'all', ...store },
+    { id: 'store-primary-key', title: 'Plant Store, primary key only', indexes: 'primary key', ...store },
+    peer({ id: 'express-prisma', title: 'Express and Prisma', packages: ['express', 'pino-http', ...prisma] }),
+    peer({ id: 'fastify-pg', title: 'Fastify and pg', ...fastifyPg }),
+    peer({ id: 'fastify-pg-indexed', title: "Fastify and pg, the store's indexes", indexes: 'all', ...fastifyPg }),
+    peer({ id: 'fastify-prisma', title: 'Fastify and Prisma', packages: ['fastify', ...prisma] }),
+    peer({ id: 'nestjs-prisma', title: 'NestJS and Prisma', packages: [...nest, ...prisma] }),
+    peer({ id: 'platformatic-db', title: 'Platformatic DB', packages: ['@platformatic/db'] }),
+    { id: 'pgbench', title: 'pgbench, single INSERTs', indexes: 'primary key', ...pgbench },
+    { id: 'pgbench-indexed', title: "pgbench, the store's indexes", indexes: 'all', ...pgbench },
+    peer({ id: 'group-commit-bare', title: 'Bare group commit', packages: ['pg'] }),
+    peer({ id: 'node-http-bare', title: 'Bare node:http, stores nothing', packages: [], indexes: 'none' }),
   ];
 };
 
@@ -61,13 +70,13 @@ const openStore = async (settings: TargetSettings) => {
   return openServer({ settings, ...settings.store });
 };
 
-type OpenPeer = { settings: TargetSettings; id: string; packages: string[] };
+type OpenPeer = { settings: TargetSettings; file: string; packages: string[] };
 
-const openPeer = async ({ settings, id, packages }: OpenPeer) => {
+const openPeer = async ({ settings, file, packages }: OpenPeer) => {
   const missing = packages.filter((name) => !existsSync(join(root, 'node_modules', name)));
   if (missing.length > 0) throw new BenchError(`not installed: ${missing.join(', ')}`);
   const env = { DATABASE_URL: settings.databaseUrl, PEER_LOG: settings.quietPeers ? 'off' : 'on' };
-  const command = { args: [join(root, 'peers', `${id}.ts`)], cwd: root, env };
+  const command = { args: [join(root, 'peers', `${file}.ts`)], cwd: root, env };
   return openServer({ settings, command, token: PEER_TOKEN });
 };
 

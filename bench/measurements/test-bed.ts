@@ -21,14 +21,14 @@ export const createTestBed = async (
 ): Promise<TestBed> => {
   const { url: databaseUrl, drop } = await createDatabase(serverUrl, purpose);
   stack.defer(drop);
-  const table = await openPlantsTable(databaseUrl);
-  stack.defer(table.close);
   const prepared = await prepareStore(databaseUrl, settings.signal).catch((error: unknown) => {
     settings.signal.throwIfAborted();
     say(`The store cannot run: ${reasonOf(error)}`);
     return new BenchError(reasonOf(error));
   });
-  await table.create();
+  // After the migrations, so that the table knows the store's indexes.
+  const table = await openPlantsTable(databaseUrl);
+  stack.defer(table.close);
   const targets = createTargets({ ...settings, databaseUrl, store: prepared });
   return { databaseUrl, table, targets, store: targets.find(({ id }) => id === 'store') as Target };
 };

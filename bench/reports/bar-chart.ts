@@ -3,7 +3,7 @@ import { CHART_WIDTH, svgDocument, svgText } from './svg.ts';
 const TOP = 52;
 const ROW_HEIGHT = 34;
 const BAR_HEIGHT = 20;
-const LABEL_WIDTH = 245;
+const LABEL_WIDTH = 260;
 const VALUE_WIDTH = 90;
 const BOTTOM = 40;
 

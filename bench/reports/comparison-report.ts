@@ -19,7 +19,7 @@ export const comparisonReport = (comparison: Comparison, method: Method, context
   suffix: '',
   title: 'Plant Store and its peers',
   method: describeRounds(method),
-  sections: [...tables(comparison.results), ...problems(comparison)],
+  sections: [...tables(comparison.results), ...ratios(comparison.results), ...problems(comparison)],
   chart: comparisonChart(comparison.results, context),
   data: comparison,
 });
@@ -46,9 +46,10 @@ const figures: Figure[] = [
 /** One line per target, with each figure also as a multiple of the store's. */
 export const figuresTable = (rows: Result[]): TextTable => {
   const store = rows.find(({ target }) => target === 'store')?.median;
-  const heading = ['', ...figures.flatMap(({ title }) => [title, '×']), 'min to max requests/s', 'not 200'];
-  const lines = rows.map(({ title, median, rounds }) => [
+  const heading = ['', 'indexes', ...figures.flatMap(({ title }) => [title, '×']), 'min to max requests/s', 'not 200'];
+  const lines = rows.map(({ title, indexes, median, rounds }) => [
     title,
+    indexes,
     ...figures.flatMap(({ of, format }) => [format(of(median)), multiple(of(median), (store && of(store)) ?? 0)]),
     rangeOf(rounds),
     whole(rounds.reduce((sum, round) => sum + countNotOk(round), 0)),
@@ -59,6 +60,29 @@ export const figuresTable = (rows: Result[]): TextTable => {
 const rangeOf = (rounds: Measurement[]): string => {
   const speeds = rounds.map(({ requestsPerSecond }) => requestsPerSecond);
   return `${whole(Math.min(...speeds))} to ${whole(Math.max(...speeds))}`;
+};
+
+type Ratio = { title: string; figure: 'requestsPerSecond' | 'p99Milliseconds'; base: string };
+
+/** What the store is judged by. All peers have the primary key only. */
+const judgedRatios: Ratio[] = [
+  { title: 'requests/s ÷ Fastify and pg', figure: 'requestsPerSecond', base: 'fastify-pg' },
+  { title: '÷ Express and Prisma', figure: 'requestsPerSecond', base: 'express-prisma' },
+  { title: '÷ itself, primary key only', figure: 'requestsPerSecond', base: 'store-primary-key' },
+  { title: 'p99 ÷ Fastify and pg', figure: 'p99Milliseconds', base: 'fastify-pg' },
+];
+
+/** One line per number of connections, with the ratios whose targets were measured. */
+const ratios = (results: Result[]): Section[] => {
+  const measured = new Set(results.map(({ target }) => target));
+  const columns = judgedRatios.filter(({ base }) => measured.has(base));
+  if (!measured.has('store') || columns.length === 0) return [];
+  const lines = [...Map.groupBy(results, ({ connections }) => connections)].map(([connections, rows]) => {
+    const read = (id: string, figure: Ratio['figure']) => rows.find(({ target }) => target === id)?.median[figure];
+    const cells = columns.map(({ figure, base }) => multiple(read('store', figure), read(base, figure) ?? 0));
+    return [inConnections(connections), ...cells];
+  });
+  return [{ title: 'Ratios of Plant Store', table: [['', ...columns.map(({ title }) => title)], ...lines] }];
 };
 
 const problems = ({ results, unavailable }: Comparison): Section[] => {

@@ -24,10 +24,17 @@ export type Measurement = Figures & {
   mismatch: string | undefined;
 };
 
+/** All indexes of the store's migrations, or only the primary key, which every target needs. */
+export type Indexes = 'all' | 'primary key';
+
+/** Of the table while a target is measured. `none`: it stores nothing. */
+export type MeasuredIndexes = Indexes | 'none';
+
 /** One target at one number of connections: each round, and the medians. */
 export type Result = {
   target: string;
   title: string;
+  indexes: MeasuredIndexes;
   connections: number;
   median: Figures;
   rounds: (Measurement & { round: number })[];
