@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startDatabaseServer } from './database/database.ts';
 import { chooseLoadGenerator } from './load/load-generator.ts';
+import { measureBulk } from './measurements/bulk.ts';
 import { compare } from './measurements/comparison.ts';
 import { measureGrowth } from './measurements/growth.ts';
 import { measureReads } from './measurements/reads.ts';
@@ -11,16 +12,33 @@ import type { Target } from './measurements/targets.ts';
 import { createTestBed, type TestBed } from './measurements/test-bed.ts';
 import type { Options } from './options.ts';
 import { BenchError } from './processes/bench-error.ts';
+import { bulkReport } from './reports/bulk-report.ts';
 import { comparisonReport } from './reports/comparison-report.ts';
 import { growthReport } from './reports/growth-report.ts';
 import { readMachine, readVersions } from './reports/machine.ts';
 import { readsReport } from './reports/reads-report.ts';
 import { type Context, publish } from './reports/report.ts';
-import { countNotOk, measurementsOf, mismatchesOf, type Result, type Unavailable } from './reports/results.ts';
+import {
+  type BulkId,
+  bulkMismatches,
+  countNotOk,
+  measurementsOf,
+  mismatchesOf,
+  type Result,
+  type Unavailable,
+} from './reports/results.ts';
 import { soakReport } from './reports/soak-report.ts';
 
 type OpenTestBed = (purpose: string, stack: AsyncDisposableStack) => Promise<TestBed>;
-type Run = { options: Options; signal: AbortSignal; context: Context; testBed: TestBed; openTestBed: OpenTestBed };
+type Run = {
+  options: Options;
+  signal: AbortSignal;
+  context: Context;
+  testBed: TestBed;
+  openTestBed: OpenTestBed;
+  folder: string;
+  postgresPid: number | undefined;
+};
 
 /** Runs the measurements that the options select, and reports them. Returns the number of failures. */
 export const runBenchmark = async (options: Options, signal: AbortSignal): Promise<number> => {
@@ -42,10 +60,11 @@ export const runBenchmark = async (options: Options, signal: AbortSignal): Promi
     workers: process.env.WORKERS ?? '1',
     options,
   };
-  const run: Run = { options, signal, context, testBed, openTestBed };
+  const run: Run = { options, signal, context, testBed, openTestBed, folder, postgresPid: server.pid };
   let failures = 0;
   if (options.rounds > 0) failures += await runComparison(run);
   if (options.readRounds > 0) failures += await runReads(run);
+  if (options.bulk) failures += await runBulk(run);
   if (options.growth) failures += await runGrowth(run);
   if (options.soakMinutes > 0) failures += await runSoakTest(run);
   return failures;
@@ -65,6 +84,18 @@ const runReads = async ({ options, signal, context, testBed: { targets, ...testB
   // Nothing is written meanwhile, so that every answer must be the expected one.
   const failed = roundsOf([...reads.plants, ...reads.pages]).filter((round) => round.ok === 0 || countNotOk(round) > 0);
   return failed.length + countMissingStore(reads.unavailable);
+};
+
+/** Without them there is less to compare with, which is only reported. */
+const BULK_PEERS: string[] = ['psql-load', 'psql-unload', 'create-many'] satisfies BulkId[];
+
+const runBulk = async ({ options, signal, context, testBed: { targets, ...testBed }, folder, postgresPid }: Run) => {
+  const peer = targets.find(({ id }) => id === 'express-prisma') as Target;
+  const { bulkRows: rows, seconds } = options;
+  const bulk = await measureBulk({ ...testBed, rows, seconds, peer, folder, postgresPid, signal });
+  await publish(bulkReport(bulk, options), context, options.partial.bulk);
+  const missing = bulk.unavailable.filter(({ target }) => !BULK_PEERS.includes(target));
+  return bulkMismatches(bulk).length + missing.length;
 };
 
 const runGrowth = async ({ options, signal, context, testBed: grown, openTestBed }: Run) => {

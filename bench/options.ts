@@ -5,6 +5,7 @@ const DEFAULT_SECONDS = 3;
 const DEFAULT_ROUNDS = 3;
 const DEFAULT_CONNECTIONS = '1,16,64,256';
 const DEFAULT_GROWTH_ROWS = 5_000_000;
+const DEFAULT_BULK_ROWS = 1_000_000;
 const FULL_SOAK_MINUTES = 10;
 
 export type Options = Readonly<{
@@ -21,12 +22,14 @@ export type Options = Readonly<{
   quietPeers: boolean;
   /** 0 skips reads. */
   readRounds: number;
+  bulk: boolean;
+  bulkRows: number;
   growth: boolean;
   growthRows: number;
   /** 0 skips the soak test. */
   soakMinutes: number;
   /** Measurements that do less than a full run. Their results are written to `results/partial*`. */
-  partial: Readonly<Record<'comparison' | 'reads' | 'growth' | 'soak', boolean>>;
+  partial: Readonly<Record<'comparison' | 'reads' | 'bulk' | 'growth' | 'soak', boolean>>;
 }>;
 
 export const usage = `npm run bench -- [options]
@@ -34,9 +37,11 @@ export const usage = `npm run bench -- [options]
   --seconds <n>         length of each measurement (default ${DEFAULT_SECONDS})
   --rounds <n>          rounds over all targets; figures are medians; 0 skips the comparison (default ${DEFAULT_ROUNDS})
   --connections <list>  concurrent connections (default ${DEFAULT_CONNECTIONS})
-  --only <list>         only these targets, for example store,fastify-pg; skips reads
+  --only <list>         only these targets, for example store,fastify-pg; skips reads and bulk
   --quiet-peers         turn the peers' request logs off
   --reads               also measure reads (default, except with --only or --rounds 0)
+  --bulk                also measure imports and exports (default, except with --only or --rounds 0)
+  --bulk-rows <n>       rows to import and export (default ${DEFAULT_BULK_ROWS})
   --growth              also measure the store as its table grows
   --growth-rows <n>     final number of rows (default ${DEFAULT_GROWTH_ROWS})
   --soak-minutes <n>    also record the store's memory during n minutes of full load
@@ -58,7 +63,9 @@ export const readOptions = (args: string[]): Options => {
   if (connections.length === 0) throw new BenchError('--connections is empty. Expected a list such as 1,64');
   const only = listOf(values.only);
   const quietPeers = values['quiet-peers'];
-  const readRounds = values.reads || (rounds > 0 && only.length === 0) ? rounds || DEFAULT_ROUNDS : 0;
+  const bulkRows = wholeNumber('bulk-rows', values['bulk-rows'], 1);
+  const isWhole = rounds > 0 && only.length === 0;
+  const readRounds = values.reads || isWhole ? rounds || DEFAULT_ROUNDS : 0;
   const soakMinutes = minutes('soak-minutes', values['soak-minutes']);
   const isShort = seconds < DEFAULT_SECONDS;
   const hasOtherTargets = only.length > 0 || values.connections !== DEFAULT_CONNECTIONS;
@@ -70,12 +77,15 @@ export const readOptions = (args: string[]): Options => {
     only,
     quietPeers,
     readRounds,
+    bulk: values.bulk || isWhole,
+    bulkRows,
     growth: values.growth,
     growthRows,
     soakMinutes,
     partial: {
       comparison: hasOtherTargets || quietPeers || rounds < DEFAULT_ROUNDS || isShort,
       reads: quietPeers || readRounds < DEFAULT_ROUNDS || isShort,
+      bulk: quietPeers || bulkRows < DEFAULT_BULK_ROWS || isShort,
       growth: growthRows < DEFAULT_GROWTH_ROWS || isShort,
       soak: soakMinutes < FULL_SOAK_MINUTES,
     },
@@ -93,6 +103,8 @@ const parse = (args: string[]) => {
         only: { type: 'string', default: '' },
         'quiet-peers': { type: 'boolean', default: false },
         reads: { type: 'boolean', default: false },
+        bulk: { type: 'boolean', default: false },
+        'bulk-rows': { type: 'string', default: String(DEFAULT_BULK_ROWS) },
         growth: { type: 'boolean', default: false },
         'growth-rows': { type: 'string', default: String(DEFAULT_GROWTH_ROWS) },
         'soak-minutes': { type: 'string', default: '0' },

@@ -1,12 +1,13 @@
 /** The PostgreSQL server of a run, and the databases that the run creates on it. */
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { BenchError, reasonOf } from '../processes/bench-error.ts';
 
-export type DatabaseServer = { url: string; embedded: boolean; stop: () => Promise<void> };
+/** `pid`: the process whose descendants serve the connections, if it runs on this machine. */
+export type DatabaseServer = { url: string; embedded: boolean; pid?: number; stop: () => Promise<void> };
 
 /**
  * The server of `DATABASE_URL`, or else the embedded one with its data in a temporary folder.
@@ -23,7 +24,8 @@ export const startDatabaseServer = async (): Promise<DatabaseServer> => {
     await lease.release();
     await rm(folder, { recursive: true });
   };
-  return { url: lease.url, embedded: true, stop };
+  const pid = Number.parseInt(await readFile(join(folder, 'postgres', 'postmaster.pid'), 'utf8'), 10);
+  return { url: lease.url, embedded: true, pid, stop };
 };
 
 /**

@@ -17,6 +17,9 @@ const FILL = `INSERT INTO plants (id, name, tag)
 const INDEXES = `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
   WHERE indrelid = 'plants'::regclass AND NOT indisprimary ORDER BY indexrelid`;
 
+const CONTENTS = `SELECT count(*)::int AS rows,
+  sum(octet_length(id::text) + octet_length(name) + octet_length(tag))::float8 AS bytes FROM plants`;
+
 type Index = { name: string; definition: string };
 
 const SETTINGS = `SELECT name, current_setting(name) AS value FROM pg_settings WHERE name IN ('server_version', 'fsync',
@@ -93,6 +96,11 @@ export const openPlantsTable = async (url: string) => {
     walPosition: async (): Promise<number> => {
       const { rows } = await client.query("SELECT (pg_current_wal_lsn() - '0/0')::float8 AS bytes");
       return rows[0].bytes;
+    },
+    /** Rows, and the bytes of their values as text. */
+    contents: async (): Promise<{ rows: number; bytes: number }> => {
+      const { rows } = await client.query(CONTENTS);
+      return rows[0];
     },
     /** All ids in ascending order, as decimal digits. */
     ids: async (): Promise<string[]> => {

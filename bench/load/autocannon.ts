@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import autocannon from 'autocannon';
 import { plantOf } from '../plants/plant-names.ts';
+import { randomId } from '../plants/random-id.ts';
 import type { LoadGenerator, LoadResult } from './load.ts';
 import { idsIn, type Read } from './reads.ts';
 
@@ -25,7 +26,7 @@ const createPlant = (run: number): autocannon.Request => {
   let counter = BigInt(run) << 40n;
   const body = () => {
     counter += 1n;
-    const id = mix(counter);
+    const id = randomId(counter);
     // JSON.stringify cannot write a bigint.
     return `{"id":${id},${JSON.stringify(plantOf(id)).slice(1)}`;
   };
@@ -34,13 +35,6 @@ const createPlant = (run: number): autocannon.Request => {
     headers: { 'Content-Type': 'application/json' },
     setupRequest: (request) => ({ ...request, body: body() }),
   };
-};
-
-/** The finalizer of splitmix64, as in wrk-script.lua: unique numbers become unique ids. */
-const mix = (n: bigint): bigint => {
-  const a = BigInt.asUintN(64, (n ^ (n >> 30n)) * 0xbf58476d1ce4e5b9n);
-  const b = BigInt.asUintN(64, (a ^ (a >> 27n)) * 0x94d049bb133111ebn);
-  return BigInt.asIntN(64, b ^ (b >> 31n));
 };
 
 /** Each connection's context holds its read until the answer arrives. */

@@ -28,14 +28,18 @@ export type LoadGenerator = {
   run: (load: Load & { url: string; token: string; signal: AbortSignal }) => Promise<LoadResult>;
 };
 
+/** `url`: of `POST /plants`. */
+export type Address = { url: string; token: string };
+
 /** A running target. */
 export type OpenTarget = {
   load: (load: Load) => Promise<LoadResult>;
   /** The process to measure. pgbench has none. */
   pid?: number;
   logFile?: string;
-  /** Only servers have it. */
+  /** Only servers have these. */
   get?: Get;
+  address?: Address;
   stop: () => Promise<void>;
 };
 

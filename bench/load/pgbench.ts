@@ -1,6 +1,7 @@
 /** PostgreSQL's own benchmark: one prepared INSERT per transaction, without HTTP. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { connectionVariables } from '../database/connection-variables.ts';
 import { plantSql } from '../plants/plant-names.ts';
 import { BenchError } from '../processes/bench-error.ts';
 import { runCommand, versionOf } from '../processes/command.ts';
@@ -41,18 +42,6 @@ export const openPgbench = async ({ databaseUrl, folder, signal }: OpenPgbench):
     return { ok, notOk, socketErrors: 0, seconds: ok / perSecond, ...(await readPercentiles(folder)) };
   };
   return { load, stop: async () => {} };
-};
-
-/** libpq's environment variables: every account on the machine could read a password in the arguments. */
-const connectionVariables = (databaseUrl: string) => {
-  const { hostname, port, username, password, pathname } = new URL(databaseUrl);
-  return {
-    PGHOST: hostname,
-    PGPORT: port || '5432',
-    PGUSER: decodeURIComponent(username),
-    PGPASSWORD: decodeURIComponent(password),
-    PGDATABASE: decodeURIComponent(pathname.slice(1)),
-  };
 };
 
 /** The third column of the log is a transaction's latency in microseconds. */

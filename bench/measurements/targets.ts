@@ -89,6 +89,7 @@ const openServer = async ({ settings, command, token }: OpenServer): Promise<Ope
     load: (load) => generator.run({ ...load, url, token, signal }),
     pid,
     logFile,
+    address: { url, token },
     get: (path) => fetch(new URL(path, url), { headers: { Authorization: `Bearer ${token}` }, signal }),
     stop,
   };

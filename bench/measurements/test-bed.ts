@@ -1,12 +1,19 @@
 import { createDatabase } from '../database/database.ts';
 import { openPlantsTable, type PlantsTable } from '../database/plants-table.ts';
 import { BenchError, reasonOf } from '../processes/bench-error.ts';
-import { prepareStore } from '../processes/store.ts';
+import { type PreparedStore, prepareStore } from '../processes/store.ts';
 import { say } from '../reports/progress.ts';
 import { createTargets, type Target, type TargetSettings } from './targets.ts';
 
 /** A database, and the targets that use it. `store` is one of the targets. */
-export type TestBed = { databaseUrl: string; table: PlantsTable; targets: Target[]; store: Target };
+export type TestBed = {
+  databaseUrl: string;
+  table: PlantsTable;
+  targets: Target[];
+  store: Target;
+  /** Or why it cannot run. */
+  preparedStore: PreparedStore | BenchError;
+};
 
 type CreateTestBed = Omit<TargetSettings, 'databaseUrl' | 'store'> & {
   serverUrl: string;
@@ -21,7 +28,7 @@ export const createTestBed = async (
 ): Promise<TestBed> => {
   const { url: databaseUrl, drop } = await createDatabase(serverUrl, purpose);
   stack.defer(drop);
-  const prepared = await prepareStore(databaseUrl, settings.signal).catch((error: unknown) => {
+  const preparedStore = await prepareStore(databaseUrl, settings.signal).catch((error: unknown) => {
     settings.signal.throwIfAborted();
     say(`The store cannot run: ${reasonOf(error)}`);
     return new BenchError(reasonOf(error));
@@ -29,6 +36,7 @@ export const createTestBed = async (
   // After the migrations, so that the table knows the store's indexes.
   const table = await openPlantsTable(databaseUrl);
   stack.defer(table.close);
-  const targets = createTargets({ ...settings, databaseUrl, store: prepared });
-  return { databaseUrl, table, targets, store: targets.find(({ id }) => id === 'store') as Target };
+  const targets = createTargets({ ...settings, databaseUrl, store: preparedStore });
+  const store = targets.find(({ id }) => id === 'store') as Target;
+  return { databaseUrl, table, targets, store, preparedStore };
 };

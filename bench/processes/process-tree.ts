@@ -1,5 +1,5 @@
 /** CPU time and memory of a process and its descendants, from /proc: undefined without a process, and outside Linux. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 /** USER_HZ, 100 on every Linux that Node.js runs on. */
 const TICKS_PER_SECOND = 100;
@@ -11,6 +11,17 @@ type Process = { pid: number; parent: number; cpuTicks: number };
 export const cpuSeconds = (root?: number): number | undefined => {
   const processes = processTree(root);
   return processes && processes.reduce((sum, { cpuTicks }) => sum + cpuTicks, 0) / TICKS_PER_SECOND;
+};
+
+/** CPU time used by all children of this process that have exited, in seconds. */
+export const exitedChildrenCpuSeconds = (): number | undefined => {
+  const fields = readFields(process.pid);
+  return fields && ticksOf(fields.slice(13, 15)) / TICKS_PER_SECOND;
+};
+
+/** Lets `VmHWM` start again from the memory in use now (proc(5), clear_refs). */
+export const resetPeakMemory = (root?: number): void => {
+  for (const { pid } of processTree(root) ?? []) writeFileSync(`/proc/${pid}/clear_refs`, '5');
 };
 
 /** Bytes: `VmRSS` is the memory in use now, `VmHWM` the sum of each process's peak. */
@@ -31,16 +42,20 @@ const processTree = (root?: number): Process[] | undefined => {
   return tree;
 };
 
-/** proc(5): after the command in parentheses, ppid is field 2, and utime, stime, cutime and cstime are 12 to 15. */
 const readProcess = (pid: number): Process | undefined => {
+  const fields = readFields(pid);
+  return fields && { pid, parent: fields[1] ?? 0, cpuTicks: ticksOf(fields.slice(11, 15)) };
+};
+
+const ticksOf = (fields: number[]): number => fields.reduce((sum, ticks) => sum + ticks, 0);
+
+/** proc(5): after the command in parentheses, ppid is field 2, and utime, stime, cutime and cstime are 12 to 15. */
+const readFields = (pid: number): number[] | undefined => {
   const stat = tryRead(`/proc/${pid}/stat`);
-  if (!stat) return undefined;
-  const fields = stat
-    .slice(stat.lastIndexOf(')') + 2)
+  return stat
+    ?.slice(stat.lastIndexOf(')') + 2)
     .split(' ')
     .map(Number);
-  const cpuTicks = fields.slice(11, 15).reduce((sum, ticks) => sum + ticks, 0);
-  return { pid, parent: fields[1] ?? 0, cpuTicks };
 };
 
 /** A process may exit while it is read. */

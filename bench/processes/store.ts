@@ -11,7 +11,12 @@ const readManifest = () => JSON.parse(readFileSync(join(root, 'package.json'), '
 
 export const storeVersion = (): string => (existsSync(join(root, 'package.json')) ? readManifest().version : 'missing');
 
-export type PreparedStore = { command: ServerCommand; token: string };
+export type PreparedStore = {
+  command: ServerCommand;
+  token: string;
+  /** `plant-store import` of a file. Returns its summary as JSON. @throws {BenchError} unless every row is stored */
+  importFile: (file: string) => Promise<string>;
+};
 
 /**
  * Migrates the database and creates a token.
@@ -25,5 +30,6 @@ export const prepareStore = async (databaseUrl: string, signal: AbortSignal): Pr
     runCommand({ file: process.execPath, args: [script, ...args], cwd: root, env: { ...process.env, ...env }, signal });
   await run('migrate');
   const token = await run('token', 'create', '--name', 'bench');
-  return { command: { args: [script, 'serve'], cwd: root, env }, token: token.trim() };
+  const importFile = (file: string) => run('import', file, '--json');
+  return { command: { args: [script, 'serve'], cwd: root, env }, token: token.trim(), importFile };
 };

@@ -71,6 +71,58 @@ export type GrowthStep = {
 /** Bytes of memory, sampled each second. The medians of the first and last fifth show if it grows. */
 export type Soak = Measurement & { samples: number[]; firstFifth: number | undefined; lastFifth: number | undefined };
 
+export type BulkFigures = {
+  rowsPerSecond: number;
+  /** CPU seconds per 1,000,000 rows: of the target's processes, and of PostgreSQL's. */
+  cpuSecondsPerMillion: number | undefined;
+  postgresCpuPerMillion: number | undefined;
+  /** Cores that each used on average. */
+  ownCores: number | undefined;
+  postgresCores: number | undefined;
+  /** Peak memory of an idle new server during the measurement, less its memory before, in bytes. */
+  memoryGrowth: number | undefined;
+};
+
+export type BulkMeasurement = BulkFigures & {
+  round: number;
+  seconds: number;
+  rows: number;
+  /** How the rows differ from those sent or expected. */
+  mismatch: string | undefined;
+};
+
+export type BulkId =
+  | 'import-command'
+  | 'psql-load'
+  | 'import'
+  | 'create-many'
+  | 'single-posts'
+  | 'export'
+  | 'psql-unload';
+
+export type BulkResult = { id: BulkId; title: string; median: BulkFigures; rounds: BulkMeasurement[] };
+
+/** p99 of single POSTs in ms. `ratio`: during an import, as a multiple of the mean of before and after it. */
+export type BulkLatency = {
+  round: number;
+  before: number;
+  during: number;
+  after: number;
+  ratio: number;
+  mismatch: string | undefined;
+};
+
+export type Bulk = {
+  rows: number;
+  rounds: number;
+  results: BulkResult[];
+  latencies: BulkLatency[];
+  /** The median of their ratios. */
+  latencyRatio: number | undefined;
+  latencyConnections: number;
+  unavailable: Unavailable[];
+};
+
 export const measurementsOf = ({ afterCheckpoint, rounds }: GrowthStep): Measurement[] => [
   afterCheckpoint,
   ...rounds.flatMap(({ grown, empty }) => [grown, empty]),
@@ -81,3 +133,11 @@ export const mismatchesOf = (measurements: Measurement[]): string[] =>
 
 export const countNotOk = ({ notOk, socketErrors }: Measurement): number =>
   Object.values(notOk).reduce((sum, count) => sum + count, socketErrors);
+
+export const bulkMismatches = ({ results, latencies }: Bulk): string[] => {
+  const ofTasks = results.flatMap(({ title, rounds }) => rounds.map((round) => ({ title, ...round })));
+  const ofLatency = latencies.map((latency) => ({ title: 'POST /plants during an import', ...latency }));
+  return [...ofTasks, ...ofLatency].flatMap(({ title, round, mismatch }) =>
+    mismatch ? [`${title}, round ${round}: ${mismatch}`] : [],
+  );
+};
