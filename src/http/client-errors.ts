@@ -7,7 +7,7 @@ import { commonErrors } from './common-errors.ts';
 import type { Connections } from './connections.ts';
 import { DEFAULT_HEADERS } from './response-headers.ts';
 import { sendJson } from './send-json.ts';
-import { isTimedByReader } from './stream-body.ts';
+import { failStreamedBody, isTimedByReader } from './stream-body.ts';
 
 /** The code of the error for a request that does not arrive within `requestTimeout`. */
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -17,6 +17,10 @@ export const REQUEST_NOT_HTTP = new ApiError(commonErrors.requestNotHttp);
 export const CONNECT_NOT_ALLOWED = new ApiError(commonErrors.methodNotAllowed, 'CONNECT is not allowed here.', {
   headers: { Allow: '' },
 });
+/** A client that ends its side of the connection within a body has disconnected, or lost what it was sending. */
+const ENDED_EARLY = 'HPE_INVALID_EOF_STATE';
+const BODY_ENDED_EARLY = new ApiError(commonErrors.requestNotHttp, 'The client stopped sending within the body.');
+const BODY_NOT_HTTP = new ApiError(commonErrors.requestNotHttp, 'The body is not valid HTTP/1.1.');
 const REQUEST_TOO_SLOW = new ApiError(commonErrors.requestTooSlow);
 
 /** Responds to data and requests that never reach the app. `onRefused` is called with each error that is sent. */
@@ -76,8 +80,9 @@ export const respondToClientError = ({ error, socket, connections, refuse }: Cli
   else if (last === undefined || last.req.complete)
     connections.enqueue(socket, () => refuse.connection(socket, apiError));
   else if (last !== current) connections.replaceLast(socket, () => refuse.connection(socket, apiError));
-  // A client that ends its side within a body has probably disconnected. The request is logged as aborted.
-  else if (error.code === 'HPE_INVALID_EOF_STATE') refuse.connection(socket, apiError);
+  else if (failStreamedBody(last.req, error.code === ENDED_EARLY ? BODY_ENDED_EARLY : BODY_NOT_HTTP)) return;
+  // The request is logged as aborted.
+  else if (error.code === ENDED_EARLY) refuse.connection(socket, apiError);
   else if (!last.headersSent) refuse.request(last, apiError);
   else connections.enqueue(socket, () => endInStages(socket));
 };

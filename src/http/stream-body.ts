@@ -15,10 +15,22 @@ export class BodyAbortedError extends Error {
 const MAX_AHEAD_BYTES = 65_536;
 const MAX_AHEAD_PIECES = 1000;
 
-/** Requests whose bodies are being streamed. The timeout for receiving a whole request does not apply to them. */
-const timedByReader = new WeakSet<IncomingMessage>();
+/** Requests whose bodies are being streamed, and what makes their readers throw an error. */
+const streamed = new WeakMap<IncomingMessage, (error: unknown) => void>();
 
-export const isTimedByReader = (request: IncomingMessage): boolean => timedByReader.has(request);
+/** Whether the body is being streamed. The timeout for receiving a whole request then does not apply. */
+export const isTimedByReader = (request: IncomingMessage): boolean => streamed.has(request);
+
+/**
+ * Makes the reader of a streamed body throw `error`, because Node.js cannot parse the rest. The handler then responds, as
+ * only it knows what it did with the first part.
+ * @returns false if the body is not being streamed
+ */
+export const failStreamedBody = (request: IncomingMessage, error: unknown): boolean => {
+  const fail = streamed.get(request);
+  fail?.(error);
+  return fail !== undefined;
+};
 
 type StreamOptions = {
   /** How long the client may pause between bytes, in ms. Does not include time during which the service does not read. */
@@ -38,20 +50,21 @@ export async function* streamBody(
   options: StreamOptions,
 ): AsyncGenerator<Buffer> {
   const body = readAhead(request, response, options.signal);
-  timedByReader.add(request);
+  streamed.set(request, body.fail);
   try {
     for (;;) {
+      body.throwIfFailed();
       for (const piece of body.take()) {
         body.throwIfFailed();
         yield piece;
       }
-      body.throwIfFailed();
       if (body.hasEnded()) return;
       await body.waitForMore(options.pauseTimeout);
     }
   } finally {
     body.stop();
-    timedByReader.delete(request);
+    // After a failure, the handler has not responded yet; until then, further errors of the parser have no effect.
+    if (!body.hasFailed()) streamed.delete(request);
   }
 }
 
@@ -73,6 +86,8 @@ const readAhead = (request: Request, response: Response, signal: AbortSignal) =>
   };
   const fail = (error: unknown) => {
     failure ??= error;
+    // Holds the connection, so that Node.js does not parse what follows.
+    request.pause();
     wake();
   };
   const onClose = () => fail(new BodyAbortedError('The client disconnected.'));
@@ -92,6 +107,8 @@ const readAhead = (request: Request, response: Response, signal: AbortSignal) =>
       if (request.isPaused()) resume(request);
       return taken;
     },
+    fail,
+    hasFailed: (): boolean => failure !== undefined,
     hasEnded: (): boolean => isComplete && pieces.length === 0,
     throwIfFailed: (): void => {
       if (failure !== undefined) throw failure;

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text as readAll } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -536,6 +538,34 @@ describe('an import is interrupted by', () => {
     slow.on('error', () => {});
     slow.write('{');
     expect(await answerOf(slow)).toMatchObject({ status: 408, body: { error: 1203 } });
+  });
+
+  const NOT_HTTP = 'The body is not valid HTTP/1.1.';
+  const ENDED_EARLY = 'The client stopped sending within the body.';
+
+  test.each<[string, string, (socket: Socket) => void, string]>([
+    ['a client that ends its side within a chunk', 'Transfer-Encoding: chunked', (s) => s.end('5\r\n{'), ENDED_EARLY],
+    ['a client that ends its side between chunks', 'Transfer-Encoding: chunked', (s) => s.end(), ENDED_EARLY],
+    ['a client that sends less than its Content-Length', 'Content-Length: 9999999', (s) => s.end('{"id'), ENDED_EARLY],
+    ['a malformed chunk', 'Transfer-Encoding: chunked', (s) => s.write('nonsense\r\n'), NOT_HTTP],
+    ['a malformed chunk and more', 'Transfer-Encoding: chunked', (s) => s.write('?\r\n'.repeat(50_000)), NOT_HTTP],
+  ])('%s → 400, code 1006, with the line', async (_title, framing, interrupt, reason) => {
+    await start();
+    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+    const answer = readAll(socket.setEncoding('latin1'));
+    socket.write(
+      `POST /plants/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}\r\nContent-Type: ${NDJSON}\r\n${framing}\r\n\r\n`,
+    );
+    const rows = numbered(1, 4100);
+    socket.write(framing.startsWith('Content') ? rows : `${rows.length.toString(16)}\r\n${rows}\r\n`);
+    await waitUntil('rows', async () => (await count()) >= 4000);
+    interrupt(socket);
+    const [head = '', body = ''] = (await answer).split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 400 [^]*\r\nConnection: close/i);
+    const message = `${reason} Every row up to line 4000 is stored. Repeat the import with onConflict=skip.`;
+    expect(JSON.parse(body)).toEqual({ error: 1006, message });
+    expect(await count()).toBe(4000);
+    expect(service.log.filter(({ path }) => path === '/plants/import')).toMatchObject([{ status: 400, error: 1006 }]);
   });
 
   test('a lost database connection → 503, code 1501, with the line', async () => {
