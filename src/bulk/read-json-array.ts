@@ -1,13 +1,13 @@
-import { setImmediate } from 'node:timers/promises';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { endOfString } from '../http/exact-json.ts';
 import { parseJsonText } from '../http/read-json-body.ts';
 import { newPlantSchema } from '../plants/plant.ts';
 import { type ImportRow, toRow } from './import-row.ts';
+import { createTurns } from './take-turns.ts';
 
-/** Characters to read before yielding to the event loop: about 1 ms of rows. */
-const TURN = 16_384;
+/** How many characters to read before looking at the clock, within an element. */
+const CHECK_INTERVAL = 1024;
 
 /**
  * Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. Parses one element at
@@ -40,8 +40,9 @@ async function* elementsOf(text: string): AsyncGenerator<{ element: string; line
   let start = first + 1;
   let line = 0;
   let depth = 0;
-  let turnEnd = start + TURN;
+  let nextCheck = start + CHECK_INTERVAL;
   let index = start;
+  const turns = createTurns();
   for (; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code === QUOTE) index = endOfString(text, index);
@@ -53,10 +54,11 @@ async function* elementsOf(text: string): AsyncGenerator<{ element: string; line
       line += 1;
       yield { element: text.slice(start, index), line };
       start = index + 1;
+      nextCheck = start;
     }
-    if (index < turnEnd) continue;
-    turnEnd = index + TURN;
-    await setImmediate();
+    if (index < nextCheck) continue;
+    nextCheck = index + CHECK_INTERVAL;
+    if (turns.isOver()) await turns.yield();
   }
   if (text[index] !== ']' || !BLANK.test(text.slice(index + 1)))
     throw notAnArray('the closing bracket is missing or misplaced');

@@ -1,7 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
+import { createTurns } from './take-turns.ts';
 
-/** Bytes to read before yielding to the event loop: about 1 ms of rows. */
-const TURN = 16_384;
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
@@ -26,21 +24,6 @@ export async function* withoutByteOrderMark(pieces: AsyncIterable<Buffer>): Asyn
   if (isFirst && first.length > 0) yield first;
 }
 
-/** Splits bytes into pieces of at most 16 KiB, and yields to the event loop after every 16 KiB. */
-export async function* takeTurns(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    for (let start = 0; start < chunk.length; start += TURN) {
-      const piece = chunk.subarray(start, start + TURN);
-      yield piece;
-      bytes += piece.length;
-      if (bytes < TURN) continue;
-      bytes = 0;
-      await setImmediate();
-    }
-  }
-}
-
 /** `bytes`: without the line ending; undefined if over the limit. Valid until the next line is read. */
 export type Line = { line: number; bytes: Buffer | undefined };
 
@@ -55,16 +38,19 @@ export async function* splitLines(
     const text = bytes?.at(-1) === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes;
     return { line, bytes: text === undefined || text.length > maxLineBytes ? undefined : text };
   };
+  const turns = createTurns();
   let line = 0;
-  for await (const piece of takeTurns(withoutByteOrderMark(chunks))) {
+  for await (const piece of withoutByteOrderMark(chunks)) {
     let start = 0;
     for (let end = piece.indexOf(LINE_FEED); end !== -1; end = piece.indexOf(LINE_FEED, start)) {
       line += 1;
       const part = piece.subarray(start, end);
       yield toLine(line, rest.isEmpty() ? part : rest.takeWith(part));
       start = end + 1;
+      if (turns.isOver()) await turns.yield();
     }
     rest.add(piece.subarray(start));
+    if (turns.isOver()) await turns.yield();
   }
   if (!rest.isEmpty()) yield toLine(line + 1, rest.takeWith(Buffer.alloc(0)));
 }
