@@ -271,7 +271,7 @@ export interface components {
             skipped: number;
             /** @description The number of failed rows. */
             failed: number;
-            /** @description The failed rows in line order, at most `maxErrors`. */
+            /** @description The failed rows in line order: at most `maxErrors`, and the one that stopped the import. */
             errors: {
                 /** @description The line on which the row begins, or the number of the array element, from 1. */
                 line: number;

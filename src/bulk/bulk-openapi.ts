@@ -22,8 +22,8 @@ const importSummarySchema = z.object({
         message: z.string().describe('What is wrong with the row.'),
       }),
     )
-    .max(MAX_ERRORS)
-    .describe('The failed rows in line order, at most `maxErrors`.'),
+    .max(MAX_ERRORS + 1)
+    .describe('The failed rows in line order: at most `maxErrors`, and the one that stopped the import.'),
 });
 
 export const bulkSchemas = { ImportSummary: toJsonSchema(importSummarySchema) };

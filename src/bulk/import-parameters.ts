@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The maximum number of errors in a response. */
+/** The maximum number of rows that may fail. A response lists one more: the row that stopped the import. */
 export const MAX_ERRORS = 10_000;
 export const DEFAULT_MAX_ERRORS = 1000;
 const MAX_ERRORS_WRONG = `should be an integer from 0 to ${MAX_ERRORS}`;

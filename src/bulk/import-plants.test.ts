@@ -117,7 +117,7 @@ describe('importPlants', () => {
     const { table, repository } = createTable();
     const summary = await importPlants(rows(), { ...OPTIONS, maxErrors }, { repository, signal: never });
     expect(summary).toMatchObject({ created: maxErrors + 1, failed: maxErrors + 1, isAccepted: false });
-    expect(summary.errors.map(({ line }) => line)).toEqual(range(maxErrors).map((index) => 2 * index + 2));
+    expect(summary.errors.map(({ line }) => line)).toEqual(range(maxErrors + 1).map((index) => 2 * index + 2));
     expect(table.size).toBe(maxErrors + 1);
   });
 

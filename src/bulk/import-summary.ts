@@ -15,7 +15,7 @@ export type ImportCounts = { created: number; replaced: number; skipped: number;
 
 /** The result of an import. The response of `POST /plants/import` has all of it except `isAccepted`. */
 export type ImportSummary = ImportCounts & {
-  /** The first `maxErrors` failed rows, in line order. */
+  /** The first `maxErrors` + 1 failed rows, in line order. */
   errors: RowError[];
   /** Whether the whole input was read and, in an atomic import, no row failed. */
   isAccepted: boolean;

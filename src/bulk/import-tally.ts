@@ -46,8 +46,8 @@ export const createTally = ({ onConflict, maxErrors }: Pick<ImportOptions, 'onCo
     },
     /** Whether too many rows failed, so the import must stop. */
     isOver: (): boolean => counts.failed > maxErrors,
-    /** The first `maxErrors` errors, in line order. */
-    errors: (): RowError[] => errors.toSorted((a, b) => a.line - b.line).slice(0, maxErrors),
+    /** The first errors in line order: as many as may occur, and the one that stopped the import. */
+    errors: (): RowError[] => errors.toSorted((a, b) => a.line - b.line).slice(0, maxErrors + 1),
   };
 };
 

@@ -422,7 +422,8 @@ describe('maxErrors', () => {
     async (maxErrors) => {
       const { status, body } = await importPlants(half(10_000), { query: `?maxErrors=${maxErrors}` });
       expect([status, body]).toMatchObject([400, counts(maxErrors + 1, 0, 0, maxErrors + 1)]);
-      expect(body.errors).toHaveLength(maxErrors);
+      expect(body.errors).toHaveLength(maxErrors + 1);
+      expect(body.errors.at(-1)).toMatchObject({ line: 2 * maxErrors + 2, id: 2 * maxErrors + 1, error: 1003 });
       expect(await count()).toBe(maxErrors + 1);
     },
   );
@@ -433,6 +434,8 @@ describe('maxErrors', () => {
     const most = await importPlants(half(20_000), { query: '?onConflict=skip&maxErrors=10000' });
     expect(most).toMatchObject({ status: 200, body: { failed: 10_000 } });
     expect(most.body.errors).toHaveLength(10_000);
+    const over = await importPlants(half(20_002), { query: '?onConflict=skip&maxErrors=10000' });
+    expect([over.status, over.body.failed, over.body.errors.length]).toEqual([400, 10_001, 10_001]);
   });
 
   test('stops the import during the upload, and closes the connection', async () => {
@@ -446,7 +449,7 @@ describe('maxErrors', () => {
     await importPlants(numbered(1, 5000));
     const { status, body } = await importPlants(numbered(1, 9000), { query: '?maxErrors=10' });
     expect(status).toBe(400);
-    expect(body.errors.map((error) => (error as { line: number }).line)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(body.errors.map((error) => (error as { line: number }).line)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
   });
 });
 
