@@ -38,10 +38,17 @@ export const createChunk = () => {
 
 type Sent = { ids: Set<bigint>; lastLine: number; isStored: boolean; settled: Promise<void> };
 
-type LanesOptions = {
+/** Where chunks are stored. */
+type ChunkWriter = {
   store: StoreRows;
   /** The maximum number of chunks in flight. */
   lanes: number;
+  close: () => Promise<void>;
+};
+
+type LanesOptions = {
+  /** Called before the first chunk, because a writer may hold a connection, and the client may send its rows slowly. */
+  open: () => Promise<ChunkWriter>;
   tally: ImportTally;
   onStored: () => void;
 };
@@ -50,14 +57,15 @@ type LanesOptions = {
  * Stores chunks concurrently. A chunk waits for earlier chunks that share an id with it, so that the first row with an id
  * wins.
  */
-export const createLanes = ({ store, lanes, tally, onStored }: LanesOptions) => {
+export const createLanes = ({ open, tally, onStored }: LanesOptions) => {
+  let writer: ChunkWriter | undefined;
   /** Chunks in order, from the first that is not stored yet. */
   const sent: Sent[] = [];
   const underWay = new Set<Sent>();
   let storedUpTo = 0;
   let failure: { cause: unknown } | undefined;
 
-  const run = async (rows: PlantRow[], chunk: Sent) => {
+  const run = async (store: StoreRows, rows: PlantRow[], chunk: Sent) => {
     try {
       const outcomes = await store(rows);
       for (const [index, row] of rows.entries()) tally.add(row, outcomes[index]);
@@ -79,10 +87,12 @@ export const createLanes = ({ store, lanes, tally, onStored }: LanesOptions) => 
   };
 
   return {
-    /** Waits for a free lane and sends a chunk. @throws the error of an earlier chunk */
+    /** Waits for a free lane and sends a chunk. @throws the error of an earlier chunk, or of `open` */
     send: async (rows: PlantRow[]): Promise<void> => {
       const lastLine = rows.at(-1)?.line;
       if (lastLine === undefined) return;
+      writer ??= await open();
+      const { store, lanes } = writer;
       const ids = new Set(rows.map(({ plant }) => plant.id));
       while (underWay.size >= lanes || underWay.values().some((chunk) => !chunk.ids.isDisjointFrom(ids))) {
         await Promise.race(underWay.values().map(({ settled }) => settled));
@@ -91,7 +101,7 @@ export const createLanes = ({ store, lanes, tally, onStored }: LanesOptions) => 
       const chunk: Sent = { ids, lastLine, isStored: false, settled: Promise.resolve() };
       sent.push(chunk);
       underWay.add(chunk);
-      chunk.settled = run(rows, chunk);
+      chunk.settled = run(store, rows, chunk);
     },
     /** Waits until no chunk is in flight. @throws the error of the first chunk that failed */
     finish: async (): Promise<void> => {
@@ -100,6 +110,9 @@ export const createLanes = ({ store, lanes, tally, onStored }: LanesOptions) => 
     },
     /** Waits until no chunk is in flight. Never rejects. */
     drain,
+    close: async (): Promise<void> => writer?.close(),
+    /** Whether a chunk was sent. */
+    hasBegun: (): boolean => writer !== undefined,
     /** Every row up to this line is stored or failed. */
     storedUpTo: (): number => storedUpTo,
   };

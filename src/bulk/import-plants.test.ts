@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
 import { ImportInterruptedError } from './import-errors.ts';
@@ -149,6 +149,28 @@ describe('importPlants', () => {
     expect(error).toMatchObject({ cause: broken, storedUpTo: 4000, counts: { created: 4000 } });
     expect(error.message).toMatch(/onConflict=replace\.$/);
     expect(table.size).toBe(4000);
+  });
+
+  test('opens the repository at the first chunk, and says that no row is stored if none was sent', async () => {
+    const { repository } = createTable();
+    const open = jest.fn(repository.open);
+    async function* rows(count: number) {
+      yield* rowsOf(range(count));
+      expect(open).toHaveBeenCalledTimes(count > 2000 ? 1 : 0);
+      throw new Error('stalled');
+    }
+    const importing = (count: number) => importPlants(rows(count), OPTIONS, { repository: { open }, signal: never });
+    await expect(importing(2000)).rejects.toThrow(/^No row is stored\. Repeat the import with onConflict=skip\.$/);
+    await expect(importing(2001)).rejects.toThrow(/^Every row up to line 2000 is stored\./);
+    expect(await importPlants(rowsOf([]), OPTIONS, { repository: { open }, signal: never })).toMatchObject({
+      created: 0,
+    });
+    expect(open).toHaveBeenCalledTimes(1);
+    open.mockRejectedValueOnce(new Error('unreachable'));
+    await expect(importPlants(rowsOf([1]), OPTIONS, { repository: { open }, signal: never })).rejects.toMatchObject({
+      message: expect.stringMatching(/^No row is stored\./),
+      cause: { message: 'unreachable' },
+    });
   });
 
   test('stops before the next row when aborted', async () => {

@@ -25,9 +25,8 @@ const importInChunks = async (
   { repository, signal, onProgress }: ImportContext,
 ): Promise<ImportSummary> => {
   const tally = createTally(options);
-  const writer = await repository.open(options);
   const onStored = () => onProgress?.({ ...tally.counts, storedUpTo: lanes.storedUpTo() });
-  const lanes = createLanes({ ...writer, tally, onStored });
+  const lanes = createLanes({ open: () => repository.open(options), tally, onStored });
   const chunk = createChunk();
   try {
     for await (const row of rows) {
@@ -46,18 +45,20 @@ const importInChunks = async (
   } catch (error) {
     await lanes.drain();
     const storedUpTo = lanes.storedUpTo();
-    const advice = adviceFor(options, storedUpTo, tally.counts.failed);
+    const stored = lanes.hasBegun() ? describeStored(storedUpTo, tally.counts.failed) : 'No row is stored';
+    const advice = adviceFor(options, stored);
     throw new ImportInterruptedError(error, { storedUpTo, counts: tally.counts, advice });
   } finally {
-    await writer.close();
+    await lanes.close();
   }
 };
 
-const adviceFor = ({ onConflict, dryRun }: ImportOptions, storedUpTo: number, failed: number): string => {
-  if (dryRun) return 'Nothing is stored because this was a dry run.';
-  const stored =
-    storedUpTo === 0
-      ? 'It is not known whether any row is stored'
-      : `Every row up to line ${storedUpTo} is stored${failed > 0 ? ', except those that failed' : ''}`;
-  return `${stored}. Repeat the import with onConflict=${onConflict === 'replace' ? 'replace' : 'skip'}.`;
-};
+const describeStored = (storedUpTo: number, failed: number): string =>
+  storedUpTo === 0
+    ? 'It is not known whether any row is stored'
+    : `Every row up to line ${storedUpTo} is stored${failed > 0 ? ', except those that failed' : ''}`;
+
+const adviceFor = ({ onConflict, dryRun }: ImportOptions, stored: string): string =>
+  dryRun
+    ? 'Nothing is stored because this was a dry run.'
+    : `${stored}. Repeat the import with onConflict=${onConflict === 'replace' ? 'replace' : 'skip'}.`;

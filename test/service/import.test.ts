@@ -571,6 +571,16 @@ describe('an import is interrupted by', () => {
     expect(service.log.filter(({ path }) => path === '/plants/import')).toMatchObject([{ status: 400, error: 1006 }]);
   });
 
+  test('an invalid quote in its first chunk → 400, and no row is stored', async () => {
+    await start();
+    const { body } = await importPlants('id,name\n1,Fir\n2,"a"b\n', { type: 'text/csv' });
+    expect(body).toMatchObject({
+      error: 1000,
+      message: expect.stringMatching(/ No row is stored\. Repeat the import/),
+    });
+    expect(await count()).toBe(0);
+  });
+
   test('a lost database connection → 503, code 1501, with the line', async () => {
     await start();
     const request = openImport();
@@ -694,6 +704,25 @@ describe('concurrent imports', () => {
     for (const [index, request] of open.entries()) request.end(`{"id":${index},"name":""}`);
     for (const answer of answers) expect(await answer).toMatchObject({ status: 200, body: counts(1) });
     expect((await importPlants('')).status).toBe(200);
+  });
+
+  test.each(['?onConflict=replace', '?dryRun=true'])('open their session with their first chunk: %s', async (query) => {
+    await start();
+    const sessions = async () =>
+      (
+        await service.database.query(
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%imported%' AND pid <> pg_backend_pid()",
+        )
+      ).length;
+    const open = Array.from({ length: 4 }, () => openImport(query));
+    for (const request of open) request.write(numbered(1, 10));
+    await setTimeout(300);
+    expect(await sessions()).toBe(0);
+    open[0]?.write(numbered(11, 2100));
+    await waitUntil('a session', async () => (await sessions()) === 1);
+    for (const request of open) request.end();
+    for (const request of open) expect((await answerOf(request)).status).toBe(200);
+    await waitUntil('no session', async () => (await sessions()) === 0);
   });
 
   test('leave connections for single requests, even while they wait for their clients', async () => {
