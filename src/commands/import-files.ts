@@ -38,7 +38,7 @@ const CONNECTIONS = 3;
 
 /**
  * Imports files one after another. Stops at the first that cannot be imported completely.
- * @throws {CommandError} a file cannot be read; errors of PostgreSQL before anything is stored
+ * @throws {CommandError} a file cannot be read; errors of PostgreSQL before the first file
  */
 export const importFiles = async (
   files: readonly ImportFile[],

@@ -45,7 +45,10 @@ const explainStop = ({ reason, advice }: NonNullable<FilesOutcome['stopped']>): 
 
 const explainReason = (reason: unknown): string => {
   if (reason === undefined) return 'Interrupted.';
-  if (classifyDatabaseError(reason) !== undefined) return 'The database connection was lost or timed out.';
+  const failure = classifyDatabaseError(reason);
+  if (failure === 'unreachable') return 'The database cannot be reached.';
+  if (failure === 'notMigrated') return 'The database is not migrated. Run: plant-store migrate.';
+  if (failure !== undefined) return 'The database connection was lost or timed out.';
   return (reason as Error).message.replace(/[^.]$/, '$&.');
 };
 

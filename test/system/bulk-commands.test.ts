@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { spawnChild } from '../support/children.ts';
@@ -171,6 +172,31 @@ describe('plant-store import', () => {
     writeFileSync(path('a.ndjson.gz'), gzipSync(ndjson([1, 2, 3])).subarray(0, 30));
     const cut = await run('import', path('a.ndjson.gz'));
     expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining('unexpected end of file')]);
+  });
+
+  test.each([
+    [['--on-conflict', 'replace'], 'No row is stored. Repeat the import with --on-conflict replace.'],
+    [['--atomic'], 'Nothing is stored. Repeat the import.'],
+  ])('prints the summary of earlier files if the database is lost before a later one: %j', async (options, advice) => {
+    writeFileSync(path('a.ndjson'), ndjson([1, 2, 3]));
+    writeFileSync(path('c.ndjson'), ndjson([5]));
+    const command = spawnWithInput(['import', path('a.ndjson'), '-', path('c.ndjson'), ...options, '--json']);
+    if (!command.stdin || !command.stdout || !command.stderr) throw new Error('no pipes');
+    const output = Promise.all([text(command.stdout), text(command.stderr)]);
+    const exited = once(command, 'exit');
+    await waitUntil('the first file', async () => (await count()) === 3);
+    await setTimeout(300);
+    await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS false`);
+    try {
+      command.stdin.end(ndjson([4]));
+      const [code] = await exited;
+      const [printed, said] = await output;
+      expect(JSON.parse(printed)).toMatchObject({ created: 3, failed: 0, stopped: { file: '-', storedUpTo: 0 } });
+      expect([code, said]).toEqual([1, expect.stringContaining(`-: The database cannot be reached. ${advice}\n`)]);
+    } finally {
+      await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS true`);
+    }
+    expect(await count()).toBe(3);
   });
 
   test('finishes rows in flight on SIGINT, and reports the last stored line and how to continue', async () => {
