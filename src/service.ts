@@ -94,6 +94,7 @@ export const createService = async (options: ServiceOptions) => {
     database: exportDatabase,
     limit: exports.count,
     startTimeout: config.requestTimeout,
+    trace: instruments.traceBulk,
   });
   instruments.watchExports(plantExports.counts);
   const tokens = createTokenRepository({ database });
@@ -118,6 +119,7 @@ export const createService = async (options: ServiceOptions) => {
     }),
     maxImports,
     observer: instruments.observeImports,
+    trace: instruments.traceBulk,
   });
   const app = createApp({
     logger,

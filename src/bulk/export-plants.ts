@@ -4,6 +4,7 @@ import { isStatementTimeout } from '../database/database-error.ts';
 import { inSnapshot } from '../database/snapshot.ts';
 import { SearchTimeoutError } from '../plants/plant-errors.ts';
 import { createPlantPages, type PlantFilter, type PlantPage } from '../plants/plant-pages.ts';
+import { type BulkTrace, untraced } from './bulk-trace.ts';
 
 /** Plants per page; a page also ends at 1 MiB. With smaller pages, the overhead per statement exceeds the cost of the rows. */
 const PAGE_SIZE = 5000;
@@ -15,12 +16,13 @@ type PlantExportsOptions = {
   limit: number;
   /** How long an export may wait for a connection, in ms. */
   startTimeout: number;
+  trace?: BulkTrace | undefined;
 };
 
 /** `rows`: plants read by all exports since the process started. */
 export type ExportCounts = { inProgress: number; rows: number };
 
-export const createPlantExports = ({ database, limit, startTimeout }: PlantExportsOptions) => {
+export const createPlantExports = ({ database, limit, startTimeout, trace = untraced }: PlantExportsOptions) => {
   const counts: ExportCounts = { inProgress: 0, rows: 0 };
   return {
     counts: counts as Readonly<ExportCounts>,
@@ -34,15 +36,20 @@ export const createPlantExports = ({ database, limit, startTimeout }: PlantExpor
       if (counts.inProgress >= limit) throw new OverloadedError('Too many exports are in progress.');
       counts.inProgress += 1;
       try {
-        await inSnapshot({ database, startTimeout }, async (transaction) => {
-          const { search } = createPlantPages({ database: transaction });
-          const readAfter = async (after?: bigint): Promise<PlantPage> => {
-            const page = await search({ ...filter, after, limit: PAGE_SIZE }).catch(rethrow);
-            counts.rows += page.ids.length;
-            return page;
-          };
-          await use(followPages(await readAfter(), readAfter));
-        });
+        await trace('export', (note) =>
+          inSnapshot({ database, startTimeout }, async (transaction) => {
+            const { search } = createPlantPages({ database: transaction });
+            let rows = 0;
+            const readAfter = async (after?: bigint): Promise<PlantPage> => {
+              const page = await search({ ...filter, after, limit: PAGE_SIZE }).catch(rethrow);
+              rows += page.ids.length;
+              counts.rows += page.ids.length;
+              note({ rows });
+              return page;
+            };
+            await use(followPages(await readAfter(), readAfter));
+          }),
+        );
       } finally {
         counts.inProgress -= 1;
       }

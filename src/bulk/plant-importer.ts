@@ -1,6 +1,7 @@
 import { OverloadedError } from '../batching/batch-queue.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
+import { type BulkTrace, untraced } from './bulk-trace.ts';
 import { ImportInterruptedError } from './import-errors.ts';
 import { importPlants } from './import-plants.ts';
 import type { ImportRepository } from './import-repository.ts';
@@ -27,10 +28,11 @@ type PlantImporterOptions = {
   /** The maximum number of concurrent imports. */
   maxImports: number;
   observer: ImportObserver | undefined;
+  trace?: BulkTrace | undefined;
 };
 
 /** Runs the imports of a process. */
-export const createPlantImporter = ({ repository, maxImports, observer }: PlantImporterOptions) => {
+export const createPlantImporter = ({ repository, maxImports, observer, trace = untraced }: PlantImporterOptions) => {
   const stopping = new AbortController();
   let inProgress = 0;
 
@@ -52,16 +54,22 @@ export const createPlantImporter = ({ repository, maxImports, observer }: PlantI
       inProgress += 1;
       observer?.begin();
       try {
-        const summary = await importPlants(rows, options, { repository, signal, onProgress });
-        const counts = countsOf(summary);
-        onProgress(counts);
-        onEnd({ ...counts, outcome: summary.isAccepted ? 'completed' : 'refused' });
-        return summary;
-      } catch (error) {
-        const { counts, storedUpTo } = error instanceof ImportInterruptedError ? error : NOTHING;
-        onProgress(counts);
-        onEnd({ ...countsOf(counts), outcome: 'interrupted', storedUpTo });
-        throw error;
+        return await trace('import', async (note) => {
+          const finish = (counts: ImportCounts, end: Omit<ImportEnd, keyof ImportCounts>) => {
+            onProgress(counts);
+            note({ ...countsOf(counts), ...end });
+            onEnd({ ...countsOf(counts), ...end });
+          };
+          try {
+            const summary = await importPlants(rows, options, { repository, signal, onProgress });
+            finish(summary, { outcome: summary.isAccepted ? 'completed' : 'refused' });
+            return summary;
+          } catch (error) {
+            const { counts, storedUpTo } = error instanceof ImportInterruptedError ? error : NOTHING;
+            finish(counts, { outcome: 'interrupted', storedUpTo });
+            throw error;
+          }
+        });
       } finally {
         inProgress -= 1;
         observer?.end();

@@ -41,6 +41,8 @@ export const createInstruments = async ({ config, logger, worker, errorCodes }: 
     },
     /** Counts the rows of imports; undefined without metrics. */
     observeImports: metrics?.observeImports,
+    /** Makes an import or export a span; undefined without traces. */
+    traceBulk: tracing?.traceBulk,
     /** `droppedLines` returns the number of log lines dropped so far. */
     watchLog: (droppedLines: () => number): void => metrics?.watchLog(droppedLines),
     watchExports: (exports: WatchedExports): void => metrics?.watchExports(exports),

@@ -21,6 +21,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
 import { version } from '../version.ts';
+import { createBulkTracing } from './trace-bulk.ts';
 import { createQueueTracing } from './trace-queues.ts';
 import { createRequestTracing } from './trace-requests.ts';
 
@@ -65,6 +66,8 @@ export const createTracing = ({ endpoint, sampling, logger }: TracingOptions) =>
     /** Middleware that makes each request a span. */
     observeRequest: createRequestTracing({ tracer }),
     observeQueue: createQueueTracing({ tracer }),
+    /** Makes an import or export a span. */
+    traceBulk: createBulkTracing({ tracer }),
     stop: async (): Promise<void> => {
       const sending = new AbortController();
       const sent = provider.shutdown().catch((error) => logger.warn({ err: error }, 'failed to send the last traces'));

@@ -143,6 +143,73 @@ describe('a request is traced', () => {
   });
 });
 
+describe('imports and exports are one span each', () => {
+  const send = (query: string, body: string) =>
+    service.agent
+      .post(`/plants/import${query}`)
+      .set({ Authorization: `Bearer ${service.token}`, 'Content-Type': 'application/x-ndjson', traceparent: SAMPLED })
+      .send(body);
+  const rows = (from: number, to: number) =>
+    Array.from({ length: to - from + 1 }, (_, index) => `{"id":${from + index},"name":"Secret"}\n`).join('');
+  /** The spans of a name, which must be children of a request's span. */
+  const bulkSpans = ({ spans }: Awaited<ReturnType<typeof sent>>, name: string, route: string) => {
+    const requests = spans.filter((span) => span.name === route).map(({ spanId }) => spanId);
+    const found = spans.filter((span) => span.name === name);
+    for (const { parentSpanId } of found) expect(requests).toContain(parentSpanId);
+    return found;
+  };
+
+  test.each(['', '&dryRun=true', '&onConflict=replace', '&atomic=true'])('import: ?maxErrors=3%s', async (query) => {
+    await start();
+    expect((await send('?onConflict=skip', rows(1, 10))).status).toBe(200);
+    await send(`?maxErrors=3${query}`, `{}\n${rows(10, 6000)}`);
+    await send(`?maxErrors=0${query}`, '{}\n');
+    const found = await sent(CLIENT_TRACE);
+    expect(found.spans.filter(({ name }) => /plants$/.test(name) && !/^POST/.test(name))).toEqual([]);
+    const [first, second, third] = bulkSpans(found, 'import', 'POST /plants/import');
+    const attributes = (created: number, replaced: number, skipped: number, failed: number, outcome: string) => ({
+      'plant_store.import.created': created,
+      'plant_store.import.replaced': replaced,
+      'plant_store.import.skipped': skipped,
+      'plant_store.import.failed': failed,
+      'plant_store.import.outcome': outcome,
+    });
+    expect(first).toMatchObject({ kind: 1, status: 0, attributes: attributes(10, 0, 0, 0, 'completed') });
+    const replaces = query.includes('replace');
+    expect(second?.attributes).toEqual(
+      query.includes('atomic')
+        ? attributes(0, 0, 0, 2, 'refused')
+        : attributes(5990, Number(replaces), 0, replaces ? 1 : 2, 'completed'),
+    );
+    expect(third?.attributes).toEqual(attributes(0, 0, 0, 1, 'refused'));
+    expect(JSON.stringify(found.spans, (_key, value) => String(value))).not.toContain('Secret');
+  });
+
+  test('an interrupted import is an error', async () => {
+    await start();
+    await service.database.query('ALTER TABLE plants RENAME TO other');
+    expect((await send('', rows(1, 10))).status).toBe(503);
+    const [span] = bulkSpans(await sent(CLIENT_TRACE), 'import', 'POST /plants/import');
+    expect(span).toMatchObject({ status: 2, attributes: { 'plant_store.import.outcome': 'interrupted' } });
+    expect(span?.attributes).toMatchObject({ 'error.type': 'ImportInterruptedError', 'plant_store.import.created': 0 });
+  });
+
+  test('export', async () => {
+    await start();
+    await service.database.query("INSERT INTO plants SELECT id, 'Secret' FROM generate_series(1, 12000) AS id");
+    const get = () => service.request('get', '/plants/export').set('traceparent', SAMPLED);
+    expect((await get()).status).toBe(200);
+    await service.database.query('ALTER TABLE plants RENAME TO other');
+    expect((await get()).status).toBe(503);
+    const found = await sent(CLIENT_TRACE);
+    expect(found.spans.filter(({ name }) => name.endsWith(' plants'))).toEqual([]);
+    expect(bulkSpans(found, 'export', 'GET /plants/export')).toMatchObject([
+      { status: 0, attributes: { 'plant_store.export.rows': 12_000 } },
+      { status: 2 },
+    ]);
+  });
+});
+
 test('a batch is part of the trace of its first plant, and the other plants link to it', async () => {
   await start({ METRICS_PORT: '0' });
   const unlock = await lockPlants(service.database.url);

@@ -1,0 +1,25 @@
+import { context, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
+
+/** What the span of an import or export records: numbers of rows, and how it ended. */
+type Note = (values: Record<string, number | string>) => void;
+
+/**
+ * Makes an import or export one span, a child of the request's. Its statements are no spans: there is one for every hundred
+ * to thousands of rows, however many rows there are.
+ */
+export const createBulkTracing =
+  ({ tracer }: { tracer: Tracer }) =>
+  async <Result>(name: 'import' | 'export', run: (note: Note) => Promise<Result>): Promise<Result> => {
+    const span = tracer.startSpan(name);
+    const note: Note = (values) => {
+      for (const [key, value] of Object.entries(values)) span.setAttribute(`plant_store.${name}.${key}`, value);
+    };
+    try {
+      return await context.with(trace.deleteSpan(context.active()), () => run(note));
+    } catch (error) {
+      span.setAttribute('error.type', (error as Error).name).setStatus({ code: SpanStatusCode.ERROR });
+      throw error;
+    } finally {
+      span.end();
+    }
+  };
