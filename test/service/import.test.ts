@@ -747,6 +747,35 @@ describe('concurrent imports', () => {
   });
 });
 
+test('16 clients with single requests are served during an import', async () => {
+  await start();
+  const importing = importPlants(numbered(1, 60_000));
+  let isRunning = true;
+  importing.finally(() => {
+    isRunning = false;
+  });
+  let nextId = 100_000;
+  const times: number[] = [];
+  const client = async () => {
+    while (isRunning) {
+      const id = nextId++;
+      const startedAt = performance.now();
+      const response = await fetch(`${service.baseUrl}/plants`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${service.token}`, 'Content-Type': 'application/json' },
+        body: `{"id":${id},"name":"Yew"}`,
+      });
+      times.push(performance.now() - startedAt);
+      expect([response.status, await response.json()]).toEqual([200, { name: 'Yew' }]);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, client));
+  expect(await importing).toMatchObject({ status: 200, body: counts(60_000) });
+  expect(await count()).toBe(60_000 + times.length);
+  expect(times.length).toBeGreaterThan(100);
+  expect(Math.max(...times)).toBeLessThan(1000);
+}, 60_000);
+
 test('imports are counted, and each is logged in one line', async () => {
   await start({ METRICS_PORT: '0' });
   expect((await metrics()).value('plant_store_import_rows_total', { outcome: 'created' })).toBe(0);

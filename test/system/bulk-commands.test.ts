@@ -81,6 +81,8 @@ describe('plant-store export and import', () => {
       stdout: '{"created":3000,"replaced":0,"skipped":0,"failed":0,"errors":[]}\n',
     });
     expect(await count()).toBe(3000);
+    await run('export', path(`again-${name}`));
+    expect(readFileSync(path(`again-${name}`)).equals(bytes)).toBe(true);
   });
 
   test('filter plants by tag and name', async () => {
