@@ -3,7 +3,7 @@ import type { BodySlots } from '../http/body-slots.ts';
 import { streamDecompressor } from '../http/decompress.ts';
 import { readMediaType } from '../http/media-type.ts';
 import { createBodyReader, decodeText, sendContinue } from '../http/read-json-body.ts';
-import { streamBody } from '../http/stream-body.ts';
+import { BodyAbortedError, streamBody } from '../http/stream-body.ts';
 import type { ImportRow } from './import-row.ts';
 import { readJsonArray } from './read-json-array.ts';
 import { readCsv, readNdjson } from './read-rows.ts';
@@ -41,6 +41,17 @@ export const createImportBodyReader = ({ bodyLimit, bodySlots, pauseTimeout }: I
     if (type === 'application/json') return readArrayRows(request, response);
     sendContinue(request, response);
     const bytes = decompress(streamBody(request, response, { pauseTimeout, signal }));
-    return (type === 'text/csv' ? readCsv : readNdjson)(bytes, { maxLineBytes: bodyLimit });
+    return (type === 'text/csv' ? readCsv : readNdjson)(whileWanted(bytes, response, signal), {
+      maxLineBytes: bodyLimit,
+    });
   };
 };
+
+/** Stops within a piece of the body that decompresses to many: 64 KiB can become 64 MB. */
+async function* whileWanted(bytes: AsyncIterable<Buffer>, response: Response, signal: AbortSignal) {
+  for await (const piece of bytes) {
+    if (response.destroyed) throw new BodyAbortedError('The client disconnected.');
+    signal.throwIfAborted();
+    yield piece;
+  }
+}

@@ -640,6 +640,21 @@ describe('an import is interrupted by', () => {
     expect(again.body).toMatchObject(counts(9000 - created, 0, created));
   });
 
+  test('a disconnected client, even if much of its body is still to be decompressed', async () => {
+    await start({ METRICS_PORT: '0' });
+    const bomb = gzipSync(Buffer.alloc(60_000_000, '\n'));
+    const inProgress = async () => (await metrics()).value('plant_store_imports_in_progress');
+    const request = openImport('', { 'Content-Encoding': 'gzip', 'Content-Length': String(bomb.length) });
+    request.end(bomb);
+    await waitUntil('the import to begin', async () => (await inProgress()) === 1);
+    await setTimeout(500);
+    expect(await inProgress()).toBe(1);
+    request.destroy();
+    await setTimeout(1000);
+    expect(await inProgress()).toBe(0);
+    expect(ended()).toMatchObject({ outcome: 'interrupted' });
+  });
+
   test('a shutdown → 503, code 1504, with the line', async () => {
     await start({ SHUTDOWN_TIMEOUT: '4' });
     const request = openImport();
