@@ -45,7 +45,7 @@ const content: Operation['responses'][number]['content'] = {
   },
 };
 
-/** The operation that createExportRoutes serves. */
+/** The operation that addExportRoutes serves. */
 export const exportPaths = {
   '/plants/export': {
     get: {

@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import { type NextFunction, type RequestHandler, type Response, Router } from 'express';
+import type { NextFunction, RequestHandler, Response, Router } from 'express';
 import { z } from 'zod';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
@@ -27,9 +27,9 @@ type ExportRoutesOptions = {
   stallTimeout: number;
 };
 
-/** `GET /plants/export`. Mount it before `/plants/:id`, which also matches the path. */
-export const createExportRoutes = ({ plantExports, requireReadScope, stallTimeout }: ExportRoutesOptions) => {
-  const router = Router({ strict: true, caseSensitive: true });
+/** Adds `GET /plants/export`. To be added before `/plants/:id`, which also matches the path. */
+export const addExportRoutes = (router: Router, options: ExportRoutesOptions): void => {
+  const { plantExports, requireReadScope, stallTimeout } = options;
   router
     .route('/plants/export')
     .get(requireReadScope, async (request, response, next) => {
@@ -44,7 +44,6 @@ export const createExportRoutes = ({ plantExports, requireReadScope, stallTimeou
       });
     })
     .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
-  return router;
 };
 
 /**

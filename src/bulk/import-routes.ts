@@ -1,4 +1,4 @@
-import { type RequestHandler, type Response, Router } from 'express';
+import type { RequestHandler, Response, Router } from 'express';
 import { closeAfter, isLeftUnread } from '../http/close-in-stages.ts';
 import { handleOtherMethods } from '../http/handle-other-methods.ts';
 import { parseParameters } from '../http/parse-request.ts';
@@ -15,20 +15,20 @@ type ImportRoutesOptions = {
   outputBudget: OutputBudget;
 };
 
-/** `POST /plants/import`. Mount it before `/plants/:id`, which also matches the path. */
-export const createImportRoutes = ({ importer, requireWriteScope, readRows, outputBudget }: ImportRoutesOptions) => {
-  const router = Router({ strict: true, caseSensitive: true });
+/** Adds `POST /plants/import`. To be added before `/plants/:id`, which also matches the path. */
+export const addImportRoutes = (router: Router, options: ImportRoutesOptions): void => {
+  const { importer, requireWriteScope, readRows, outputBudget } = options;
   router
     .route('/plants/import')
     .post(requireWriteScope, async (request, response) => {
-      const options = parseParameters(importQuerySchema, request.query);
+      const query = parseParameters(importQuerySchema, request.query);
       const startedAt = performance.now();
       const summary = await importer.run(
-        options,
+        query,
         (signal) => readRows(request, response, signal),
         (end) => {
           const duration = Math.round(performance.now() - startedAt);
-          request.log.info({ token: response.locals.tokenName, ...options, ...end, duration }, 'import ended');
+          request.log.info({ token: response.locals.tokenName, ...query, ...end, duration }, 'import ended');
         },
       );
       // The import stopped early because too many rows failed.
@@ -36,7 +36,6 @@ export const createImportRoutes = ({ importer, requireWriteScope, readRows, outp
       sendSummary(response, summary, outputBudget);
     })
     .all(handleOtherMethods({ Allow: 'POST, OPTIONS' }));
-  return router;
 };
 
 const sendSummary = (response: Response, summary: ImportSummary, budget: OutputBudget) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { Router } from 'express';
+import type { Router } from 'express';
 import type { ErrorCode } from '../http/api-error.ts';
 import { createFixedContent } from '../http/fixed-content.ts';
 import { handleOtherMethods } from '../http/handle-other-methods.ts';
@@ -45,9 +45,9 @@ type DocumentationRoutesOptions = {
   errorCodes: readonly ErrorCode[];
 };
 
-/** `GET /openapi.json`, the API page (`/docs`), and a page for each error (`/docs/errors`). No token is required. */
-export const createDocumentationRoutes = ({ basePath, document, errorCodes }: DocumentationRoutesOptions) => {
-  const router = Router({ strict: true, caseSensitive: true });
+/** Adds `GET /openapi.json`, the API page (`/docs`), and a page for each error (`/docs/errors`). No token is required. */
+export const addDocumentationRoutes = (router: Router, options: DocumentationRoutesOptions): void => {
+  const { basePath, document, errorCodes } = options;
   const serve = (path: string, type: string, body: string | Buffer) => {
     const headers = type === HTML ? { 'Content-Security-Policy': CONTENT_SECURITY_POLICY } : {};
     router
@@ -59,5 +59,4 @@ export const createDocumentationRoutes = ({ basePath, document, errorCodes }: Do
   serve('/docs', HTML, readFileSync(join(ownFiles, 'index.html')));
   for (const [folder, name, type] of FILES) serve(`/docs/${name}`, type, readFileSync(join(folder, name)));
   for (const { path, body } of renderErrorPages({ basePath, errorCodes })) serve(path, HTML, body);
-  return router;
 };

@@ -31,7 +31,7 @@ const plantResponse = (description: string): Operation['responses'][number] => (
 /** The errors of operations on `/plants/{id}`. */
 const ONE_PLANT_ERRORS = [commonErrors.parameterWrong, plantErrorCodes.plantUnknown, commonErrors.preconditionFailed];
 
-/** The operations of createPlantRoutes. */
+/** The operations of addPlantRoutes. */
 export const plantPaths = {
   '/plants': {
     get: {

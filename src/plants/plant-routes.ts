@@ -1,4 +1,4 @@
-import { type Request, type RequestHandler, type Response, Router } from 'express';
+import type { Request, RequestHandler, Response, Router } from 'express';
 import { handleOtherMethods } from '../http/handle-other-methods.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { parsePreconditions } from '../http/preconditions.ts';
@@ -22,11 +22,10 @@ type PlantRoutesOptions = {
   outputBudget: OutputBudget;
 };
 
-/** The operations on plants (specification §4). The token is checked before the body is read. */
-export const createPlantRoutes = (options: PlantRoutesOptions) => {
+/** Adds the operations on plants (specification §4). The token is checked before the body is read. */
+export const addPlantRoutes = (router: Router, options: PlantRoutesOptions): void => {
   const { plants, requireReadScope, requireWriteScope, requireBothScopes, readJson, readMergePatch, outputBudget } =
     options;
-  const router = Router({ strict: true, caseSensitive: true });
   // Separate functions, because a handler that waits for the database keeps all its variables in memory.
   const readNewPlant = async (request: Request, response: Response) =>
     parseBody(newPlantSchema, await readJson(request, response));
@@ -85,7 +84,6 @@ export const createPlantRoutes = (options: PlantRoutesOptions) => {
         'Accept-Patch': 'application/merge-patch+json',
       }),
     );
-  return router;
 };
 
 const sendPlant = (response: Response, { name, tag }: StoredPlant) => sendJson(response, { name, tag } satisfies Plant);
