@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 63cf30526b1d8245cc741463037f2daf16f2179345481098c077f26fff3b467a
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 9ff154e12622496f571515a6f79b174321c467437a5327c8ed64037991f590bf
 export interface paths {
     "/plants/import": {
         parameters: {
