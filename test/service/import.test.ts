@@ -642,16 +642,13 @@ describe('an import is interrupted by', () => {
 
   test('a disconnected client, even if much of its body is still to be decompressed', async () => {
     await start({ METRICS_PORT: '0' });
-    const bomb = gzipSync(Buffer.alloc(60_000_000, '\n'));
+    const bomb = gzipSync(Buffer.alloc(60_000_000, ' \n'));
     const inProgress = async () => (await metrics()).value('plant_store_imports_in_progress');
     const request = openImport('', { 'Content-Encoding': 'gzip', 'Content-Length': String(bomb.length) });
     request.end(bomb);
     await waitUntil('the import to begin', async () => (await inProgress()) === 1);
-    await setTimeout(500);
-    expect(await inProgress()).toBe(1);
     request.destroy();
-    await setTimeout(1000);
-    expect(await inProgress()).toBe(0);
+    await waitUntil('the import to end', async () => (await inProgress()) === 0);
     expect(ended()).toMatchObject({ outcome: 'interrupted' });
   });
 
