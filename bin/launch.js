@@ -9,7 +9,7 @@ const FORWARDED_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 
 
 /**
  * Prepares the checkout, then runs a script on a supported Node.js with the options in the script's first line. Needs no
- * second process, except on Node.js 20, which cannot replace its own.
+ * second process, except before Node.js 22.15, which cannot replace its own.
  */
 export const launch = async (
   /** @type {string} */ script,
@@ -44,5 +44,7 @@ export const launch = async (
 };
 
 /** The options in a first line such as `#!/usr/bin/env -S node --option`. */
-const optionsInFirstLine = (/** @type {string} */ path) =>
-  readFileSync(path, 'utf8').split('\n', 1)[0]?.match(/--\S+/g) ?? [];
+const optionsInFirstLine = (/** @type {string} */ path) => {
+  const [line = ''] = readFileSync(path, 'utf8').split('\n', 1);
+  return line.startsWith('#!') ? (line.match(/--\S+/g) ?? []) : [];
+};

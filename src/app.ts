@@ -83,7 +83,7 @@ export const createApp = (options: AppOptions): Express => {
   app.use(setDefaultHeaders);
   if (corsOrigins.length > 0) app.use(createCors({ origins: corsOrigins }));
   app.use(checkHeaders);
-  // One router for all operations: each further one would cost every request a microsecond or two.
+  // One router, so that no request has to pass several.
   const router = Router({ strict: true, caseSensitive: true });
   addExportRoutes(router, {
     plantExports: options.plantExports,

@@ -92,6 +92,8 @@ export const openPlantsTable = async (url: string) => {
       await client.query('VACUUM ANALYZE plants');
       await checkpoint();
     },
+    /** Merges new names into the search index, as the store does in the background. */
+    mergeNames: () => client.query('SELECT merge_pending_names()'),
     /** Bytes written to the write-ahead log so far. */
     walPosition: async (): Promise<number> => {
       const { rows } = await client.query("SELECT (pg_current_wal_lsn() - '0/0')::float8 AS bytes");

@@ -1,7 +1,7 @@
 /** What an import costs the single requests beside it. */
 import { importFile } from '../load/bulk-requests.ts';
-import type { Address } from '../load/load.ts';
-import type { BulkLatency } from '../reports/results.ts';
+import type { Address, LoadResult } from '../load/load.ts';
+import { type BulkLatency, countNotOk } from '../reports/results.ts';
 import type { BulkSettings } from './bulk-tasks.ts';
 import { nextRun, warmUp } from './measure.ts';
 
@@ -43,12 +43,17 @@ export const measureLatency = async (settings: MeasureLatency): Promise<Omit<Bul
       after: after.p99,
       ratio: during.p99 / ((before.p99 + after.p99) / 2),
       mismatch: isImporting
-        ? compareRows(rows, files.rows + settling.ok + during.ok)
+        ? (countFailures([before, settling, during, after]) ?? compareRows(rows, files.rows + settling.ok + during.ok))
         : 'the import ended before the requests did',
     };
   } finally {
     await server.stop();
   }
+};
+
+const countFailures = (loads: LoadResult[]) => {
+  const failures = loads.reduce((sum, load) => sum + countNotOk(load), 0);
+  return failures > 0 ? `${failures} requests were not answered with 200` : undefined;
 };
 
 /** Requests that the two loads cut off may be stored. */

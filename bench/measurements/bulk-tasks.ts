@@ -7,7 +7,7 @@ import { openPsql } from '../load/psql.ts';
 import type { PlantFiles } from '../plants/plant-files.ts';
 import { BenchError, reasonOf } from '../processes/bench-error.ts';
 import type { PreparedStore } from '../processes/store.ts';
-import type { BulkId } from '../reports/results.ts';
+import { type BulkId, countNotOk } from '../reports/results.ts';
 import { measure, warmUp } from './measure.ts';
 import type { Target } from './targets.ts';
 
@@ -99,7 +99,9 @@ export const createBulkTasks = async (settings: BulkSettings): Promise<BulkTask[
       run: async (server) => {
         const target = server as OpenTarget;
         const measured = await measure({ target, stores: true, table, connections: CONNECTIONS, seconds });
-        const { ok, requestsPerSecond, mismatch } = measured;
+        const { ok, requestsPerSecond } = measured;
+        const failures = countNotOk(measured);
+        const mismatch = failures > 0 ? `${failures} requests were not answered with 200` : measured.mismatch;
         return async () => ({ rows: ok, seconds: ok / requestsPerSecond, mismatch });
       },
     },

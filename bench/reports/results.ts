@@ -131,7 +131,7 @@ export const measurementsOf = ({ afterCheckpoint, rounds }: GrowthStep): Measure
 export const mismatchesOf = (measurements: Measurement[]): string[] =>
   measurements.flatMap(({ mismatch }) => mismatch ?? []);
 
-export const countNotOk = ({ notOk, socketErrors }: Measurement): number =>
+export const countNotOk = ({ notOk, socketErrors }: Pick<Measurement, 'notOk' | 'socketErrors'>): number =>
   Object.values(notOk).reduce((sum, count) => sum + count, socketErrors);
 
 export const bulkMismatches = ({ results, latencies }: Bulk): string[] => {

@@ -47,7 +47,7 @@ export const createImportBodyReader = ({ bodyLimit, bodySlots, pauseTimeout }: I
   };
 };
 
-/** Stops within a piece of the body that decompresses to many: 64 KiB can become 64 MB. */
+/** Stops within a piece of the body that decompresses to many: 64 KiB of gzip can become 64 MB. */
 async function* whileWanted(bytes: AsyncIterable<Buffer>, response: Response, signal: AbortSignal) {
   for await (const piece of bytes) {
     if (response.destroyed) throw new BodyAbortedError('The client disconnected.');

@@ -39,9 +39,9 @@ export const createChunk = () => {
 type Sent = { ids: Set<bigint>; lastLine: number; isStored: boolean; settled: Promise<void> };
 
 /** Where chunks are stored. */
-type ChunkWriter = {
+export type ChunkWriter = {
   store: StoreRows;
-  /** The maximum number of chunks in flight. */
+  /** The maximum number of concurrent calls of `store`. */
   lanes: number;
   close: () => Promise<void>;
 };

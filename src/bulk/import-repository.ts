@@ -2,19 +2,15 @@ import type { DatabaseSession, OpenSession } from '../database/session.ts';
 import type { NewPlant } from '../plants/plant.ts';
 import type { PlantRepository } from '../plants/plant-repository.ts';
 import { storeBatch } from '../plants/store-batch.ts';
-import type { StoreRows } from './import-lanes.ts';
+import type { ChunkWriter, StoreRows } from './import-lanes.ts';
 import { CREATE_IMPORTED, check, insert, type Run, replace } from './import-statements.ts';
 import type { ImportOptions } from './import-summary.ts';
 import type { PlantRow, RowOutcome } from './import-tally.ts';
 
 /** Stores the rows of one import. */
-export type ImportWriter = {
-  store: StoreRows;
-  /** The maximum number of concurrent calls of `store`. */
-  lanes: number;
+export type ImportWriter = ChunkWriter & {
   /** Commits an atomic import. Without it, nothing is stored. */
   commit: () => Promise<void>;
-  close: () => Promise<void>;
 };
 
 export type ImportRepository = {
@@ -62,7 +58,7 @@ export const createImportRepository = ({
       const send = (rows: NewPlant[]) => (isTransaction ? withinSavepoint(session, run, rows) : run(session, rows));
       const storeRows: StoreRows = async (rows) => {
         const outcomes = await storeBatch(plantsOf(rows), send);
-        onNewNames();
+        if (!dryRun && !outcomes.every((outcome) => outcome instanceof Error)) onNewNames();
         return outcomes;
       };
       const store: StoreRows = (rows) => schedule(rows, storeRows, { isTransaction });

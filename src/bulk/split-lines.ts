@@ -30,8 +30,8 @@ export async function* withoutByteOrderMark(pieces: AsyncIterable<Buffer>): Asyn
 export type Line = { line: number; bytes: Buffer | undefined };
 
 /**
- * Splits bytes into lines at LF or CRLF. Ignores a leading byte order mark and empty lines, and discards bytes of a line over
- * the limit.
+ * Splits bytes into lines at LF or CRLF. Skips a leading byte order mark and most empty lines; the caller skips the rest.
+ * Discards bytes of a line over the limit.
  */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
@@ -49,7 +49,7 @@ export async function* splitLines(
     let start = 0;
     for (let end = piece.indexOf(LINE_FEED); end !== -1; end = piece.indexOf(LINE_FEED, start)) {
       line += 1;
-      // Skipped here, since a megabyte of compressed line feeds becomes a billion lines.
+      // Skipped here, since a megabyte of gzip can become a billion line feeds.
       const isEmpty = rest.isEmpty() && (end === start || (end === start + 1 && piece[start] === CARRIAGE_RETURN));
       if (!isEmpty) {
         const part = piece.subarray(start, end);

@@ -83,7 +83,7 @@ export const importFiles = async (
       endProgress();
       await searchIndex.stop();
     }
-    await searchIndex.mergeNow().catch(() => {});
+    if (!options.dryRun) await searchIndex.mergeNow().catch(() => {});
     return outcome;
   });
 };

@@ -83,8 +83,8 @@ export const describePool = ({ totalCount, idleCount, waitingCount, options }: P
 const SETTINGS = [
   // The best plan of a search depends on its pattern, so PostgreSQL must not reuse the plan of a named statement.
   'plan_cache_mode=force_custom_plan',
-  // The list of names that await merging, in kB. Whoever exceeds it merges it, which takes up to a second. The search index is
-  // merged in the background (src/plants/search-index.ts); this limits the list if that fails.
+  // The list of names that await merging, in kB. Whoever exceeds it merges it, which takes up to a second. Normally it is
+  // merged earlier, in the background (src/plants/search-index.ts).
   'gin_pending_list_limit=65536',
 ];
 

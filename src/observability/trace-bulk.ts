@@ -4,7 +4,7 @@ import { context, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
 type Note = (values: Record<string, number | string>) => void;
 
 /**
- * Makes an import or export one span, a child of the request's. Its statements are no spans: there is one for every hundred
+ * Makes an import or export one span, a child of the request's. Its statements get no spans: there is one for every hundred
  * to thousands of rows, however many rows there are.
  */
 export const createBulkTracing =

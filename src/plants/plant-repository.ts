@@ -18,7 +18,7 @@ export const createPlantRepository = ({ database, onNewNames = () => {} }: Plant
   /** Stores plants; see `storeBatch`. */
   create: async (plants: readonly NewPlant[]): Promise<(undefined | Error)[]> => {
     const outcomes = await storeBatch(plants, (rows) => insertRows(database, rows));
-    onNewNames();
+    if (outcomes.includes(undefined)) onNewNames();
     return outcomes;
   },
 
@@ -49,7 +49,7 @@ export const createPlantRepository = ({ database, onNewNames = () => {} }: Plant
       where: { id, ...(expected && contentOf(expected)) },
       data: change,
     });
-    onNewNames();
+    if (row) onNewNames();
     return row && toStoredPlant(row);
   },
 

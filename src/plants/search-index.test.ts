@@ -63,8 +63,10 @@ test('stopping waits for the merge in progress and prevents others', async () =>
   });
   await jest.advanceTimersByTimeAsync(60_000);
   expect(isStopped).toBe(false);
+  noteNewNames();
   merges[0]?.resolve([]);
   await stopped;
+  noteNewNames();
   await jest.advanceTimersByTimeAsync(60_000);
   expect(merges).toHaveLength(1);
 });

@@ -1,17 +1,18 @@
 import type { Database } from '../database/database.ts';
 
 /**
- * How long PostgreSQL may collect new names before they are merged into the search index, in ms. Each merge takes about
- * 0.1 s of CPU and a search reads all unmerged names, so neither a shorter nor a longer interval is better.
+ * How long PostgreSQL may collect new names before they are merged into the search index, in ms. At full load a merge takes
+ * about 0.1 s of CPU. Shorter intervals cost more CPU; with longer ones, searches read a longer list.
  */
 const MERGE_INTERVAL = 1000;
 
 type SearchIndexOptions = { database: Pick<Database, '$queryRaw'>; onMergeFailed: (error: unknown) => void };
 
-/** Merges new names into the search index in the background, so that no request waits for it. See record 0038. */
+/** Merges new names into the search index in the background instead of in the batch that stores them. See record 0038. */
 export const createSearchIndex = ({ database, onMergeFailed }: SearchIndexOptions) => {
   let timer: NodeJS.Timeout | undefined;
   let hasNewNames = false;
+  let isStopped = false;
   let merging: Promise<void> | undefined;
 
   const merge = async () => {
@@ -24,7 +25,7 @@ export const createSearchIndex = ({ database, onMergeFailed }: SearchIndexOption
       merging = merge().catch(onMergeFailed);
       await merging;
       timer = undefined;
-      if (hasNewNames) mergeLater();
+      if (hasNewNames && !isStopped) mergeLater();
     }, MERGE_INTERVAL);
     timer.unref();
   };
@@ -33,13 +34,13 @@ export const createSearchIndex = ({ database, onMergeFailed }: SearchIndexOption
     /** To be called after names were stored. */
     noteNewNames: (): void => {
       hasNewNames = true;
-      if (timer === undefined) mergeLater();
+      if (timer === undefined && !isStopped) mergeLater();
     },
     /** Merges what is left now. @throws errors of PostgreSQL */
     mergeNow: merge,
     /** Waits for a merge in progress, and starts no other. */
     stop: async (): Promise<void> => {
-      hasNewNames = false;
+      isStopped = true;
       clearTimeout(timer);
       await merging;
     },

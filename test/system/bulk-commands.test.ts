@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { spawnChild } from '../support/children.ts';
@@ -187,7 +186,6 @@ describe('plant-store import', () => {
     const output = Promise.all([text(command.stdout), text(command.stderr)]);
     const exited = once(command, 'exit');
     await waitUntil('the first file', async () => (await count()) === 3);
-    await setTimeout(300);
     await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS false`);
     try {
       command.stdin.end(ndjson([4]));

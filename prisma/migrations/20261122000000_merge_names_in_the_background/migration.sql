@@ -10,4 +10,5 @@ RESET lock_timeout;
 -- may call it: it changes nothing that a query can see. It does nothing if the index does not exist.
 CREATE OR REPLACE FUNCTION merge_pending_names() RETURNS bigint
   LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT
-  AS 'SELECT pg_catalog.gin_clean_pending_list(pg_catalog.to_regclass(''plants_name_idx''))';
+  AS 'SELECT pg_catalog.gin_clean_pending_list(pg_catalog.to_regclass(
+    pg_catalog.quote_ident(pg_catalog.current_schema()) || ''.plants_name_idx''))';
