@@ -24,10 +24,14 @@ export type RequestLimits = {
     /** For a page, in ms. Finding it may take a scan of the whole table. */
     statementTimeout: number;
   };
-  /** Chunks of rows that are imported. */
-  imports: BatchLimits;
-  /** The maximum number of imports in progress. */
-  maxImports: number;
+  imports: {
+    /** The maximum number in progress. */
+    count: number;
+    /** Chunks of rows. Those of all imports share connections in addition to DATABASE_CONNECTIONS. */
+    chunks: BatchLimits;
+    /** For a chunk, in ms. It may include merging the search index. */
+    statementTimeout: number;
+  };
   /** The maximum number of large request bodies that are read concurrently. */
   bodySlots: number;
   /** The maximum size of all responses that wait to be sent, in bytes. */
@@ -44,6 +48,8 @@ const MAX_IMPORTS = 4;
 const IMPORT_CHUNK_BYTES = 2_097_152;
 /** How long a chunk may wait, in ms. Chunks of other imports may be first. */
 const IMPORT_DEADLINE = 60_000;
+/** Ten times what merging the search index takes on a slow machine, in ms. */
+const MIN_IMPORT_STATEMENT_TIMEOUT = 10_000;
 
 /** Divides REQUEST_TIMEOUT: a fifth for the token, and the rest for the operation. */
 export const limitRequests = ({
@@ -53,6 +59,8 @@ export const limitRequests = ({
   bodyLimit,
 }: Config): RequestLimits => {
   const lookUpTimeout = requestTimeout / 5;
+  // Less than the deadline of an item, so that a hanging statement fails while the items behind it still have time.
+  const statementTimeout = (requestTimeout * 3) / 5;
   const { searches, changes } = shareConnections(databaseConnections);
   const limits: BatchLimits = {
     // See docs/decisions/0006.
@@ -71,8 +79,7 @@ export const limitRequests = ({
     exports: EXPORTS,
     lookUpTimeout,
     connectTimeout: Math.min(CONNECT_TIMEOUT, lookUpTimeout),
-    // Less than the deadline of an item, so that a hanging statement fails while the items behind it still have time.
-    statementTimeout: (requestTimeout * 3) / 5,
+    statementTimeout,
     // Waiting for more plants saves flushes to disk. Reads flush nothing, and did not get faster with a gather time.
     writes: { ...limits, gatherTime: 5 },
     // At most 64 plants of 16 KiB: 2 MiB in progress.
@@ -87,16 +94,17 @@ export const limitRequests = ({
     // Searches may take seconds, and changes wait for locked rows, so each has its own share of the connections.
     searches: { ...limits, batches: searches },
     changes: { ...limits, batches: changes },
-    // A chunk takes less than 0.1 s, so imports share the connections of single requests. Two chunks of each import may
-    // wait, whatever QUEUE_LIMIT is.
     imports: {
-      ...limits,
-      batches: databaseConnections < 8 ? 1 : 2,
-      queueItems: Math.max(queueLimit, 2 * MAX_IMPORTS),
-      queueBytes: Math.max(limits.queueBytes, 2 * MAX_IMPORTS * (IMPORT_CHUNK_BYTES + 2 * bodyLimit)),
-      deadline: Math.max(IMPORT_DEADLINE, limits.deadline),
+      count: MAX_IMPORTS,
+      // Two chunks of each import may wait, whatever QUEUE_LIMIT is.
+      chunks: {
+        ...limits,
+        queueItems: Math.max(queueLimit, 2 * MAX_IMPORTS),
+        queueBytes: Math.max(limits.queueBytes, 2 * MAX_IMPORTS * (IMPORT_CHUNK_BYTES + 2 * bodyLimit)),
+        deadline: Math.max(IMPORT_DEADLINE, limits.deadline),
+      },
+      statementTimeout: Math.max(MIN_IMPORT_STATEMENT_TIMEOUT, statementTimeout),
     },
-    maxImports: MAX_IMPORTS,
   };
 };
 

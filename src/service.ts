@@ -66,7 +66,7 @@ export const createService = async (options: ServiceOptions) => {
     worker,
     errorCodes: errorCodes.map(({ code }) => code),
   });
-  const { lookUpTimeout, connectTimeout, statementTimeout, bodySlots, outputBytes, maxImports, exports, ...limits } =
+  const { lookUpTimeout, connectTimeout, statementTimeout, bodySlots, outputBytes, imports, exports, ...limits } =
     requestLimits;
   const pool = createPool({
     url: databaseUrl,
@@ -90,6 +90,18 @@ export const createService = async (options: ServiceOptions) => {
     }),
     onConnectionLost,
   });
+  // With settings and connections of their own, so that a request never waits for an import.
+  const importDatabase = createDatabase({
+    pool: createPool({
+      url: databaseUrl,
+      purpose: 'bulk',
+      connectTimeout,
+      statementTimeout: imports.statementTimeout,
+      connections: imports.chunks.batches,
+    }),
+    traceStatements,
+    onConnectionLost,
+  });
   const plantExports = createPlantExports({
     database: exportDatabase,
     limit: exports.count,
@@ -105,19 +117,27 @@ export const createService = async (options: ServiceOptions) => {
   });
   const onNewNames = searchIndex.noteNewNames;
   const plantRepository = createPlantRepository({ database, onNewNames });
-  const plants = createPlantService({ repository: plantRepository, limits, observeQueue: instruments.observeQueue });
+  const plants = createPlantService({
+    repository: plantRepository,
+    limits,
+    observeQueue: instruments.observeQueue,
+  });
   const importer = createPlantImporter({
     repository: createImportRepository({
-      plants: plantRepository,
-      openSession: createSessions({ url: databaseUrl, connectTimeout, statementTimeout }),
+      plants: createPlantRepository({ database: importDatabase }),
+      openSession: createSessions({
+        url: databaseUrl,
+        connectTimeout,
+        statementTimeout: imports.statementTimeout,
+      }),
       schedule: createImportSchedule({
-        limits: limits.imports,
+        limits: imports.chunks,
         observe: (queue) => instruments.observeQueue('imports', queue),
         lastRequestAt: plants.lastRequestAt,
       }),
       onNewNames,
     }),
-    maxImports,
+    maxImports: imports.count,
     observer: instruments.observeImports,
     trace: instruments.traceBulk,
   });
@@ -153,7 +173,8 @@ export const createService = async (options: ServiceOptions) => {
   });
   const release = async () => {
     await searchIndex.stop();
-    await Promise.all([database.$disconnect(), exportDatabase.$disconnect(), instruments.stop()]);
+    const databases = [database, importDatabase, exportDatabase];
+    await Promise.all([...databases.map((each) => each.$disconnect()), instruments.stop()]);
   };
   return {
     tokens,

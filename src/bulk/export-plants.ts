@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { OverloadedError } from '../batching/batch-queue.ts';
 import type { Database } from '../database/database.ts';
 import { isStatementTimeout } from '../database/database-error.ts';
@@ -75,6 +76,8 @@ async function* followPages(
       page.hasNext && lastId !== undefined ? readAfter(BigInt(lastId)) : undefined;
     // Prevents an unhandled rejection if the consumer stops before it is awaited below.
     next?.catch(() => {});
+    // Prisma sends the statement in this turn of the event loop, which the consumer would keep busy otherwise.
+    await setImmediate();
     yield page;
     page = await next;
   }

@@ -32,7 +32,7 @@ type ImportRepositoryOptions = {
   plants: Pick<PlantRepository, 'create'>;
   openSession: OpenSession;
   schedule?: Schedule;
-  /** Called after names were stored. */
+  /** Called at the end of an import that may have stored names. During it, PostgreSQL merges them. */
   onNewNames: () => void;
 };
 
@@ -47,7 +47,7 @@ export const createImportRepository = ({
     if (!dryRun && !atomic && onConflict !== 'replace') {
       const create: StoreRows = (rows) => plants.create(plantsOf(rows));
       const store: StoreRows = (rows) => schedule(rows, create, { isTransaction: false });
-      return { store, lanes: 2, commit: async () => {}, close: async () => {} };
+      return { store, lanes: 2, commit: async () => {}, close: async () => onNewNames() };
     }
     const session = await openSession();
     try {
@@ -56,16 +56,16 @@ export const createImportRepository = ({
       if (dryRun || onConflict === 'replace') await session.query(CREATE_IMPORTED);
       const run = statementFor({ onConflict, dryRun });
       const send = (rows: NewPlant[]) => (isTransaction ? withinSavepoint(session, run, rows) : run(session, rows));
-      const storeRows: StoreRows = async (rows) => {
-        const outcomes = await storeBatch(plantsOf(rows), send);
-        if (!dryRun && !outcomes.every((outcome) => outcome instanceof Error)) onNewNames();
-        return outcomes;
-      };
+      const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), send);
       const store: StoreRows = (rows) => schedule(rows, storeRows, { isTransaction });
       const commit = async () => {
         if (isTransaction) await session.query('COMMIT');
       };
-      return { store, lanes: 1, commit, close: session.close };
+      const close = async () => {
+        if (!dryRun) onNewNames();
+        await session.close();
+      };
+      return { store, lanes: 1, commit, close };
     } catch (error) {
       await session.close();
       throw error;

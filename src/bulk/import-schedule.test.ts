@@ -7,7 +7,7 @@ import type { StoreRows } from './import-lanes.ts';
 import { createImportSchedule } from './import-schedule.ts';
 import type { PlantRow, RowOutcome } from './import-tally.ts';
 
-const { imports: limits } = limitRequests(readConfig({}));
+const { chunks: limits } = limitRequests(readConfig({})).imports;
 
 const rows = (count: number): PlantRow[] =>
   Array.from({ length: count }, (_, index) => ({ line: index + 1, plant: { id: BigInt(index), name: 'Fir' } }));

@@ -8,7 +8,7 @@ import type { Config } from '../config/config.ts';
 import { CONNECT_TIMEOUT } from '../database/database.ts';
 import { createSessions } from '../database/session.ts';
 import { createPlantRepository } from '../plants/plant-repository.ts';
-import { createSearchIndex } from '../plants/search-index.ts';
+import { mergeNewNames } from '../plants/search-index.ts';
 import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
 import { showProgress } from './progress.ts';
 import { BULK_STATEMENT_TIMEOUT, withBulkDatabase } from './with-bulk-database.ts';
@@ -33,8 +33,8 @@ export type FilesOutcome = ImportCounts & {
 
 type FilesOptions = { config: Config; signal: AbortSignal };
 
-/** One for each of the chunks that an import stores concurrently, and one for the search index. */
-const CONNECTIONS = 3;
+/** One for each of the chunks that an import stores concurrently. */
+const CONNECTIONS = 2;
 
 /**
  * Imports files one after another. Stops at the first that cannot be imported completely.
@@ -48,13 +48,13 @@ export const importFiles = async (
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
   const size = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
   return withBulkDatabase(config, CONNECTIONS, async ({ database, url }) => {
-    // PostgreSQL merges what this process does not.
-    const searchIndex = createSearchIndex({ database, onMergeFailed: () => {} });
-    const onNewNames = searchIndex.noteNewNames;
+    let hasNewNames = false;
     const repository = createImportRepository({
-      plants: createPlantRepository({ database, onNewNames }),
+      plants: createPlantRepository({ database }),
       openSession: createSessions({ url, connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT }),
-      onNewNames,
+      onNewNames: () => {
+        hasNewNames = true;
+      },
     });
     const outcome: FilesOutcome = { ...NOTHING, errors: [], isComplete: true };
     let current: ImportCounts = NOTHING;
@@ -81,9 +81,9 @@ export const importFiles = async (
       }
     } finally {
       endProgress();
-      await searchIndex.stop();
     }
-    if (!options.dryRun) await searchIndex.mergeNow().catch(() => {});
+    // PostgreSQL merges later what is not merged now.
+    if (hasNewNames) await mergeNewNames(database).catch(() => {});
     return outcome;
   });
 };

@@ -16,6 +16,7 @@ export const withBulkDatabase = async <Result>(
     const database = createDatabase({
       pool: createPool({
         url,
+        purpose: 'bulk',
         connections,
         connectTimeout: CONNECT_TIMEOUT,
         statementTimeout: BULK_STATEMENT_TIMEOUT,

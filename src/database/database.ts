@@ -2,6 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { Pool, type PoolClient } from 'pg';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { type ConnectionPurpose, withSettings } from './connection-settings.ts';
 import { closeWhenSilent, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 export type Database = PrismaClient;
@@ -13,6 +14,7 @@ export const CONNECT_TIMEOUT = 1500;
 
 type PoolOptions = {
   url: string;
+  purpose?: ConnectionPurpose;
   connections: number;
   /** How long to wait for a connection, in ms. */
   connectTimeout: number;
@@ -58,9 +60,15 @@ type ConnectCallback = (
 ) => void;
 
 /** The connection pool. Connections are opened on demand. The database closes the pool when it disconnects. */
-export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool => {
+export const createPool = ({
+  url,
+  purpose = 'requests',
+  connections,
+  connectTimeout,
+  statementTimeout,
+}: PoolOptions): Pool => {
   const pool = new PatientPool({
-    connectionString: withSettings(url),
+    connectionString: withSettings(url, purpose),
     max: connections,
     connectionTimeoutMillis: connectTimeout,
     statement_timeout: statementTimeout,
@@ -79,22 +87,6 @@ export const describePool = ({ totalCount, idleCount, waitingCount, options }: P
   waiting: waitingCount,
   limit: options.max,
 });
-
-const SETTINGS = [
-  // The best plan of a search depends on its pattern, so PostgreSQL must not reuse the plan of a named statement.
-  'plan_cache_mode=force_custom_plan',
-  // The list of names that await merging, in kB. Whoever exceeds it merges it, which takes up to a second. Normally it is
-  // merged earlier, in the background (src/plants/search-index.ts).
-  'gin_pending_list_limit=65536',
-];
-
-/** Adds the settings of this service's connections to the options of DATABASE_URL. */
-export const withSettings = (url: string): string => {
-  const result = new URL(url);
-  const own = result.searchParams.get('options') ?? '';
-  result.searchParams.set('options', [own, ...SETTINGS.map((setting) => `-c ${setting}`)].join(' ').trim());
-  return result.href;
-};
 
 type DatabaseOptions = {
   pool: Pool;

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { withSettings } from './database.ts';
+import { withSettings } from './connection-settings.ts';
 import { closeWhenSilent, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** A dedicated connection to PostgreSQL, which keeps temporary tables and an open transaction between statements. */
@@ -25,7 +25,7 @@ export const createSessions =
   ({ url, connectTimeout, statementTimeout }: SessionOptions): OpenSession =>
   async () => {
     const client = new Client({
-      connectionString: withSettings(url),
+      connectionString: withSettings(url, 'bulk'),
       connectionTimeoutMillis: connectTimeout,
       statement_timeout: statementTimeout,
       keepAlive: true,
