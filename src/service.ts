@@ -7,7 +7,7 @@ import { createImportSchedule } from './bulk/import-schedule.ts';
 import { createPlantImporter } from './bulk/plant-importer.ts';
 import type { Config } from './config/config.ts';
 import { createDatabase, createPool, type Database, describePool } from './database/database.ts';
-import { createSessions } from './database/session.ts';
+import { createPoolStatements, createSessions } from './database/session.ts';
 import { createReadyCheck } from './health/ready-check.ts';
 import { createBodySlots } from './http/body-slots.ts';
 import { createHttpServer } from './http/http-server.ts';
@@ -91,15 +91,14 @@ export const createService = async (options: ServiceOptions) => {
     onConnectionLost,
   });
   // With settings and connections of their own, so that a request never waits for an import.
-  const importDatabase = createDatabase({
+  const importLimits = { connectTimeout, statementTimeout: imports.statementTimeout };
+  const importStatements = createPoolStatements({
     pool: createPool({
       url: databaseUrl,
       purpose: 'bulk',
-      connectTimeout,
-      statementTimeout: imports.statementTimeout,
       connections: imports.chunks.batches,
+      ...importLimits,
     }),
-    traceStatements,
     onConnectionLost,
   });
   const plantExports = createPlantExports({
@@ -124,12 +123,8 @@ export const createService = async (options: ServiceOptions) => {
   });
   const importer = createPlantImporter({
     repository: createImportRepository({
-      plants: createPlantRepository({ database: importDatabase }),
-      openSession: createSessions({
-        url: databaseUrl,
-        connectTimeout,
-        statementTimeout: imports.statementTimeout,
-      }),
+      shared: importStatements,
+      openSession: createSessions({ url: databaseUrl, ...importLimits }),
       schedule: createImportSchedule({
         limits: imports.chunks,
         observe: (queue) => instruments.observeQueue('imports', queue),
@@ -173,8 +168,8 @@ export const createService = async (options: ServiceOptions) => {
   });
   const release = async () => {
     await searchIndex.stop();
-    const databases = [database, importDatabase, exportDatabase];
-    await Promise.all([...databases.map((each) => each.$disconnect()), instruments.stop()]);
+    const databases = [database.$disconnect(), exportDatabase.$disconnect(), importStatements.close()];
+    await Promise.all([...databases, instruments.stop()]);
   };
   return {
     tokens,

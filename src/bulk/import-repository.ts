@@ -1,6 +1,5 @@
-import type { DatabaseSession, OpenSession } from '../database/session.ts';
+import type { OpenSession, Statements } from '../database/session.ts';
 import type { NewPlant } from '../plants/plant.ts';
-import type { PlantRepository } from '../plants/plant-repository.ts';
 import { storeBatch } from '../plants/store-batch.ts';
 import type { ChunkWriter, StoreRows } from './import-lanes.ts';
 import { CREATE_IMPORTED, check, insert, type Run, replace } from './import-statements.ts';
@@ -13,9 +12,14 @@ export type ImportWriter = ChunkWriter & {
   commit: () => Promise<void>;
 };
 
+/** The number of chunks of an import that are stored concurrently, unless it has a session. */
+export const LANES = 2;
+
+type WriterOptions = Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>;
+
 export type ImportRepository = {
   /** @throws errors of PostgreSQL */
-  open: (options: Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>) => Promise<ImportWriter>;
+  open: (options: WriterOptions) => Promise<ImportWriter>;
 };
 
 /**
@@ -29,7 +33,8 @@ export type Schedule = (
 ) => Promise<RowOutcome[]>;
 
 type ImportRepositoryOptions = {
-  plants: Pick<PlantRepository, 'create'>;
+  /** Connections that imports share. */
+  shared: Statements;
   openSession: OpenSession;
   schedule?: Schedule;
   /** Called at the end of an import that may have stored names. During it, PostgreSQL merges them. */
@@ -37,18 +42,24 @@ type ImportRepositoryOptions = {
 };
 
 export const createImportRepository = ({
-  plants,
+  shared,
   openSession,
   schedule = (rows, store) => store(rows),
   onNewNames,
-}: ImportRepositoryOptions): ImportRepository => ({
-  open: async ({ onConflict, dryRun, atomic }) => {
-    // The table itself tells which ids occurred earlier in the import.
-    if (!dryRun && !atomic && onConflict !== 'replace') {
-      const create: StoreRows = (rows) => plants.create(plantsOf(rows));
-      const store: StoreRows = (rows) => schedule(rows, create, { isTransaction: false });
-      return { store, lanes: 2, commit: async () => {}, close: async () => onNewNames() };
-    }
+}: ImportRepositoryOptions): ImportRepository => {
+  /** Stores rows with statements on any connection: the table itself tells which ids occurred earlier in the import. */
+  const openShared = (): ImportWriter => {
+    const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), (plants) => insert(shared, plants));
+    return {
+      store: (rows) => schedule(rows, storeRows, { isTransaction: false }),
+      lanes: LANES,
+      commit: async () => {},
+      close: async () => onNewNames(),
+    };
+  };
+
+  /** Stores rows in a session, which has the transaction or the ids of earlier rows. */
+  const openOwn = async ({ onConflict, dryRun, atomic }: WriterOptions): Promise<ImportWriter> => {
     const session = await openSession();
     try {
       const isTransaction = atomic && !dryRun;
@@ -57,21 +68,28 @@ export const createImportRepository = ({
       const run = statementFor({ onConflict, dryRun });
       const send = (rows: NewPlant[]) => (isTransaction ? withinSavepoint(session, run, rows) : run(session, rows));
       const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), send);
-      const store: StoreRows = (rows) => schedule(rows, storeRows, { isTransaction });
-      const commit = async () => {
-        if (isTransaction) await session.query('COMMIT');
+      return {
+        store: (rows) => schedule(rows, storeRows, { isTransaction }),
+        lanes: 1,
+        commit: async () => {
+          if (isTransaction) await session.query('COMMIT');
+        },
+        close: async () => {
+          if (!dryRun) onNewNames();
+          await session.close();
+        },
       };
-      const close = async () => {
-        if (!dryRun) onNewNames();
-        await session.close();
-      };
-      return { store, lanes: 1, commit, close };
     } catch (error) {
       await session.close();
       throw error;
     }
-  },
-});
+  };
+
+  return {
+    open: async (options) =>
+      options.dryRun || options.atomic || options.onConflict === 'replace' ? openOwn(options) : openShared(),
+  };
+};
 
 const plantsOf = (rows: PlantRow[]): NewPlant[] => rows.map(({ plant }) => plant);
 
@@ -82,7 +100,7 @@ const statementFor = ({ onConflict, dryRun }: Pick<ImportOptions, 'onConflict' |
 };
 
 /** Keeps a failed statement from aborting the whole transaction. */
-const withinSavepoint = async (session: DatabaseSession, run: Run, rows: NewPlant[]): ReturnType<Run> => {
+const withinSavepoint = async (session: Statements, run: Run, rows: NewPlant[]): ReturnType<Run> => {
   await session.query('SAVEPOINT chunk');
   try {
     return await run(session, rows);

@@ -1,4 +1,4 @@
-import type { DatabaseSession } from '../database/session.ts';
+import type { Statements } from '../database/session.ts';
 import type { NewPlant } from '../plants/plant.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
 import { toArrays } from '../plants/plant-repository.ts';
@@ -6,7 +6,7 @@ import { createdOnly } from '../plants/store-batch.ts';
 import type { RowOutcome } from './import-tally.ts';
 
 /** Stores or checks rows with distinct ids. @returns the outcome for an id */
-export type Run = (session: DatabaseSession, rows: NewPlant[]) => Promise<(id: bigint) => RowOutcome>;
+export type Run = (database: Statements, rows: NewPlant[]) => Promise<(id: bigint) => RowOutcome>;
 
 /** The ids of earlier rows of the import. Kept in PostgreSQL because twelve million ids would take 100 MB of memory here. */
 export const CREATE_IMPORTED = 'CREATE TEMPORARY TABLE imported (id bigint PRIMARY KEY)';
@@ -16,18 +16,19 @@ const FRESH = `fresh AS (
   INSERT INTO pg_temp.imported SELECT * FROM unnest($1::bigint[]) ON CONFLICT DO NOTHING RETURNING id
 )`;
 
+/** Returns the ids only if some were taken. */
 const INSERT = `
   WITH stored AS (
     INSERT INTO plants (id, name, tag) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])
     ON CONFLICT (id) DO NOTHING
     RETURNING id
   )
-  SELECT coalesce(array_agg(id), '{}') AS created FROM stored`;
+  SELECT CASE WHEN count(*) < cardinality($1::bigint[]) THEN coalesce(array_agg(id), '{}') END AS created FROM stored`;
 
-export const insert: Run = async (session, rows) => {
+export const insert: Run = async (database, rows) => {
   const { ids, names, tags } = toArrays(rows);
-  const [row] = await session.query<{ created: string[] }>(INSERT, [ids, names, tags]);
-  return createdOnly(toIds(row?.created));
+  const [row] = await database.query<{ created: string[] | null }>(INSERT, [ids, names, tags]);
+  return createdOnly(row?.created ? toIds(row.created) : null);
 };
 
 /** Does not write a plant that would not change. `xmax` is 0 if the row was inserted, not updated. */
@@ -42,9 +43,9 @@ const REPLACE = `
   )
   SELECT ARRAY(SELECT id FROM stored WHERE is_new) AS created, ARRAY(SELECT id FROM fresh) AS fresh`;
 
-export const replace: Run = async (session, rows) => {
+export const replace: Run = async (database, rows) => {
   const { ids, names, tags } = toArrays(rows);
-  const [row] = await session.query<{ created: string[]; fresh: string[] }>(REPLACE, [ids, names, tags]);
+  const [row] = await database.query<{ created: string[]; fresh: string[] }>(REPLACE, [ids, names, tags]);
   return replacedUnless(new Set(toIds(row?.created)), new Set(toIds(row?.fresh)));
 };
 
@@ -56,9 +57,9 @@ const CHECK = `
 /** Stores no plants; only adds the ids to the table `imported`. */
 export const check =
   (replaces: boolean): Run =>
-  async (session, rows) => {
+  async (database, rows) => {
     const { ids } = toArrays(rows);
-    const [row] = await session.query<{ created: string[]; fresh: string[] }>(CHECK, [ids]);
+    const [row] = await database.query<{ created: string[]; fresh: string[] }>(CHECK, [ids]);
     const created = toIds(row?.created);
     return replaces ? replacedUnless(new Set(created), new Set(toIds(row?.fresh))) : createdOnly(created);
   };

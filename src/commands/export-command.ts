@@ -38,7 +38,7 @@ type ExportToOptions = Pick<ExportOptions, 'tag' | 'q'> & { format: FileFormat; 
 
 /** @returns the number of plants. @throws {CommandError} {OutputError} errors of PostgreSQL */
 const exportTo = (file: string, { format, tag, q, signal, config }: ExportToOptions): Promise<number> =>
-  withBulkDatabase(config, 1, async ({ database }) => {
+  withBulkDatabase(config, async ({ database }) => {
     const plantExports = createPlantExports({ database, limit: 1, startTimeout: 2 * CONNECT_TIMEOUT });
     let rows = 0;
     const onRows = (count: number) => {

@@ -1,13 +1,12 @@
 import { AtomicImportTooLargeError, ImportInterruptedError } from '../bulk/import-errors.ts';
 import { importPlants } from '../bulk/import-plants.ts';
-import { createImportRepository, type ImportRepository } from '../bulk/import-repository.ts';
+import { createImportRepository, type ImportRepository, LANES } from '../bulk/import-repository.ts';
 import type { RowError } from '../bulk/import-row.ts';
 import type { ImportCounts, ImportOptions } from '../bulk/import-summary.ts';
 import { readCsv, readNdjson } from '../bulk/read-rows.ts';
 import type { Config } from '../config/config.ts';
-import { CONNECT_TIMEOUT } from '../database/database.ts';
-import { createSessions } from '../database/session.ts';
-import { createPlantRepository } from '../plants/plant-repository.ts';
+import { CONNECT_TIMEOUT, createPool } from '../database/database.ts';
+import { createPoolStatements, createSessions } from '../database/session.ts';
 import { mergeNewNames } from '../plants/search-index.ts';
 import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
 import { showProgress } from './progress.ts';
@@ -33,9 +32,6 @@ export type FilesOutcome = ImportCounts & {
 
 type FilesOptions = { config: Config; signal: AbortSignal };
 
-/** One for each of the chunks that an import stores concurrently. */
-const CONNECTIONS = 2;
-
 /**
  * Imports files one after another. Stops at the first that cannot be imported completely.
  * @throws {CommandError} a file cannot be read; errors of PostgreSQL before the first file
@@ -47,11 +43,16 @@ export const importFiles = async (
 ): Promise<FilesOutcome> => {
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
   const size = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
-  return withBulkDatabase(config, CONNECTIONS, async ({ database, url }) => {
+  return withBulkDatabase(config, async ({ database, url }) => {
+    const limits = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT };
+    const shared = createPoolStatements({
+      pool: createPool({ url, purpose: 'bulk', connections: LANES, ...limits }),
+      onConnectionLost: () => {},
+    });
     let hasNewNames = false;
     const repository = createImportRepository({
-      plants: createPlantRepository({ database }),
-      openSession: createSessions({ url, connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT }),
+      shared,
+      openSession: createSessions({ url, ...limits }),
       onNewNames: () => {
         hasNewNames = true;
       },
@@ -81,6 +82,7 @@ export const importFiles = async (
       }
     } finally {
       endProgress();
+      await shared.close();
     }
     // PostgreSQL merges later what is not merged now.
     if (hasNewNames) await mergeNewNames(database).catch(() => {});

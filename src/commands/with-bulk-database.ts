@@ -5,10 +5,9 @@ import { leaseDatabaseToUse } from './lease-database.ts';
 /** The time limit of a statement, in ms: a chunk may wait for a lock, and a page may take a scan of the whole table. */
 export const BULK_STATEMENT_TIMEOUT = 60_000;
 
-/** Opens the database for one import or export, with at most `connections` connections. */
+/** Opens the database for one import or export, with one connection. */
 export const withBulkDatabase = async <Result>(
   config: Config,
-  connections: number,
   use: (opened: { database: Database; url: string }) => Promise<Result>,
 ): Promise<Result> => {
   const { url, release } = await leaseDatabaseToUse(config);
@@ -16,8 +15,7 @@ export const withBulkDatabase = async <Result>(
     const database = createDatabase({
       pool: createPool({
         url,
-        purpose: 'bulk',
-        connections,
+        connections: 1,
         connectTimeout: CONNECT_TIMEOUT,
         statementTimeout: BULK_STATEMENT_TIMEOUT,
       }),
