@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
 import { BenchError } from './processes/bench-error.ts';
 
-const DEFAULT_SECONDS = 3;
+/** More than one interval in which the store merges its search index. */
+const DEFAULT_SECONDS = 6;
 const DEFAULT_ROUNDS = 3;
-const DEFAULT_CONNECTIONS = '1,16,64,256';
+const DEFAULT_CONNECTIONS = '1,16,64';
 const DEFAULT_GROWTH_ROWS = 5_000_000;
 const DEFAULT_BULK_ROWS = 1_000_000;
 const FULL_SOAK_MINUTES = 10;

@@ -41,8 +41,11 @@ export const createPlantExports = ({ database, limit, startTimeout, trace = untr
           inSnapshot({ database, startTimeout }, async (transaction) => {
             const { search } = createPlantPages({ database: transaction });
             let rows = 0;
+            let limit = PAGE_SIZE;
             const readAfter = async (after?: bigint): Promise<PlantPage> => {
-              const page = await search({ ...filter, after, limit: PAGE_SIZE }).catch(rethrow);
+              const page = await search({ ...filter, after, limit }).catch(rethrow);
+              // PostgreSQL reads as many plants as are asked for, however few of them fit on the page.
+              limit = Math.min(PAGE_SIZE, 2 * page.ids.length);
               rows += page.ids.length;
               counts.rows += page.ids.length;
               note({ rows });
