@@ -116,11 +116,7 @@ export const createService = async (options: ServiceOptions) => {
   });
   const onNewNames = searchIndex.noteNewNames;
   const plantRepository = createPlantRepository({ database, onNewNames });
-  const plants = createPlantService({
-    repository: plantRepository,
-    limits,
-    observeQueue: instruments.observeQueue,
-  });
+  const plants = createPlantService({ repository: plantRepository, limits, observeQueue: instruments.observeQueue });
   const importer = createPlantImporter({
     repository: createImportRepository({
       shared: importStatements,
