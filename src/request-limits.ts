@@ -48,8 +48,8 @@ const MAX_IMPORTS = 4;
 const IMPORT_CHUNK_BYTES = 2_097_152;
 /** How long a chunk may wait, in ms. Chunks of other imports may be first. */
 const IMPORT_DEADLINE = 60_000;
-/** Ten times what merging the search index takes on a slow machine, in ms. */
-const MIN_IMPORT_STATEMENT_TIMEOUT = 10_000;
+/** Five times what merging the search index takes on a slow machine, in ms. */
+const MIN_IMPORT_STATEMENT_TIMEOUT = 5_000;
 
 /** Divides REQUEST_TIMEOUT: a fifth for the token, and the rest for the operation. */
 export const limitRequests = ({

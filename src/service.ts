@@ -7,7 +7,8 @@ import { createImportSchedule } from './bulk/import-schedule.ts';
 import { createPlantImporter } from './bulk/plant-importer.ts';
 import type { Config } from './config/config.ts';
 import { createDatabase, createPool, type Database, describePool } from './database/database.ts';
-import { createPoolStatements, createSessions } from './database/session.ts';
+import { createSessions } from './database/session.ts';
+import { createPoolStatements } from './database/statements.ts';
 import { createReadyCheck } from './health/ready-check.ts';
 import { createBodySlots } from './http/body-slots.ts';
 import { createHttpServer } from './http/http-server.ts';
@@ -90,14 +91,14 @@ export const createService = async (options: ServiceOptions) => {
     }),
     onConnectionLost,
   });
-  // With settings and connections of their own, so that a request never waits for an import.
-  const importLimits = { connectTimeout, statementTimeout: imports.statementTimeout };
+  // Imports have their own connections, so that no request waits for one. The search index is merged on one more.
+  const importTimeouts = { connectTimeout, statementTimeout: imports.statementTimeout };
   const importStatements = createPoolStatements({
     pool: createPool({
       url: databaseUrl,
       purpose: 'bulk',
-      connections: imports.chunks.batches,
-      ...importLimits,
+      connections: imports.chunks.batches + 1,
+      ...importTimeouts,
     }),
     onConnectionLost,
   });
@@ -111,7 +112,7 @@ export const createService = async (options: ServiceOptions) => {
   const tokens = createTokenRepository({ database });
   const readyCheck = createReadyCheck({ database, timeout: lookUpTimeout });
   const searchIndex = createSearchIndex({
-    database,
+    database: importStatements,
     onMergeFailed: (error) => logger.warn({ err: error }, 'could not merge new names into the search index'),
   });
   const onNewNames = searchIndex.noteNewNames;
@@ -120,7 +121,7 @@ export const createService = async (options: ServiceOptions) => {
   const importer = createPlantImporter({
     repository: createImportRepository({
       shared: importStatements,
-      openSession: createSessions({ url: databaseUrl, ...importLimits }),
+      openSession: createSessions({ url: databaseUrl, ...importTimeouts }),
       schedule: createImportSchedule({
         limits: imports.chunks,
         observe: (queue) => instruments.observeQueue('imports', queue),
@@ -164,8 +165,12 @@ export const createService = async (options: ServiceOptions) => {
   });
   const release = async () => {
     await searchIndex.stop();
-    const databases = [database.$disconnect(), exportDatabase.$disconnect(), importStatements.close()];
-    await Promise.all([...databases, instruments.stop()]);
+    await Promise.all([
+      database.$disconnect(),
+      exportDatabase.$disconnect(),
+      importStatements.close(),
+      instruments.stop(),
+    ]);
   };
   return {
     tokens,

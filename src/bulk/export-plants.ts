@@ -7,8 +7,8 @@ import { SearchTimeoutError } from '../plants/plant-errors.ts';
 import { createPlantPages, type PlantFilter, type PlantPage } from '../plants/plant-pages.ts';
 import { type BulkTrace, untraced } from './bulk-trace.ts';
 
-/** Plants per page; a page also ends at 1 MiB. With smaller pages, the overhead per statement exceeds the cost of the rows. */
-const PAGE_SIZE = 5000;
+/** The maximum number of plants per page; a page also ends at 1 MiB. With smaller pages, the overhead per statement exceeds the cost of the rows. */
+const MAX_PAGE_SIZE = 5000;
 
 type PlantExportsOptions = {
   /** Its pool needs a connection per export, which holds it until its end. */
@@ -41,11 +41,11 @@ export const createPlantExports = ({ database, limit, startTimeout, trace = untr
           inSnapshot({ database, startTimeout }, async (transaction) => {
             const { search } = createPlantPages({ database: transaction });
             let rows = 0;
-            let limit = PAGE_SIZE;
+            let pageSize = MAX_PAGE_SIZE;
             const readAfter = async (after?: bigint): Promise<PlantPage> => {
-              const page = await search({ ...filter, after, limit }).catch(rethrow);
+              const page = await search({ ...filter, after, limit: pageSize }).catch(rethrow);
               // PostgreSQL reads as many plants as are asked for, however few of them fit on the page.
-              limit = Math.min(PAGE_SIZE, 2 * page.ids.length);
+              pageSize = Math.min(MAX_PAGE_SIZE, 2 * page.ids.length);
               rows += page.ids.length;
               counts.rows += page.ids.length;
               note({ rows });
@@ -79,7 +79,8 @@ async function* followPages(
       page.hasNext && lastId !== undefined ? readAfter(BigInt(lastId)) : undefined;
     // Prevents an unhandled rejection if the consumer stops before it is awaited below.
     next?.catch(() => {});
-    // Prisma sends the statement in this turn of the event loop, which the consumer would keep busy otherwise.
+    // Prisma sends the statement later in this turn of the event loop. Without the pause, the consumer would format the
+    // current page first.
     await setImmediate();
     yield page;
     page = await next;

@@ -1,4 +1,5 @@
-import type { OpenSession, Statements } from '../database/session.ts';
+import type { OpenSession } from '../database/session.ts';
+import type { Statements } from '../database/statements.ts';
 import type { NewPlant } from '../plants/plant.ts';
 import { storeBatch } from '../plants/store-batch.ts';
 import type { ChunkWriter, StoreRows } from './import-lanes.ts';
@@ -37,7 +38,7 @@ type ImportRepositoryOptions = {
   shared: Statements;
   openSession: OpenSession;
   schedule?: Schedule;
-  /** Called at the end of an import that may have stored names. During it, PostgreSQL merges them. */
+  /** Called at the end of an import that may have stored names. PostgreSQL merges them during it, but not the last ones. */
   onNewNames: () => void;
 };
 
@@ -48,7 +49,7 @@ export const createImportRepository = ({
   onNewNames,
 }: ImportRepositoryOptions): ImportRepository => {
   /** Stores rows with statements on any connection: the table itself tells which ids occurred earlier in the import. */
-  const openShared = (): ImportWriter => {
+  const openOnPool = (): ImportWriter => {
     const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), (plants) => insert(shared, plants));
     return {
       store: (rows) => schedule(rows, storeRows, { isTransaction: false }),
@@ -59,7 +60,7 @@ export const createImportRepository = ({
   };
 
   /** Stores rows in a session, which has the transaction or the ids of earlier rows. */
-  const openOwn = async ({ onConflict, dryRun, atomic }: WriterOptions): Promise<ImportWriter> => {
+  const openInSession = async ({ onConflict, dryRun, atomic }: WriterOptions): Promise<ImportWriter> => {
     const session = await openSession();
     try {
       const isTransaction = atomic && !dryRun;
@@ -87,7 +88,7 @@ export const createImportRepository = ({
 
   return {
     open: async (options) =>
-      options.dryRun || options.atomic || options.onConflict === 'replace' ? openOwn(options) : openShared(),
+      options.dryRun || options.atomic || options.onConflict === 'replace' ? openInSession(options) : openOnPool(),
   };
 };
 

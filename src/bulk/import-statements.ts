@@ -1,4 +1,4 @@
-import type { Statements } from '../database/session.ts';
+import type { Statements } from '../database/statements.ts';
 import type { NewPlant } from '../plants/plant.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
 import { toArrays } from '../plants/plant-repository.ts';

@@ -6,7 +6,8 @@ import type { ImportCounts, ImportOptions } from '../bulk/import-summary.ts';
 import { readCsv, readNdjson } from '../bulk/read-rows.ts';
 import type { Config } from '../config/config.ts';
 import { CONNECT_TIMEOUT, createPool } from '../database/database.ts';
-import { createPoolStatements, createSessions } from '../database/session.ts';
+import { createSessions } from '../database/session.ts';
+import { createPoolStatements } from '../database/statements.ts';
 import { mergeNewNames } from '../plants/search-index.ts';
 import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
 import { showProgress } from './progress.ts';
@@ -43,16 +44,16 @@ export const importFiles = async (
 ): Promise<FilesOutcome> => {
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
   const size = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
-  return withBulkDatabase(config, async ({ database, url }) => {
-    const limits = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT };
+  return withBulkDatabase(config, async ({ url }) => {
+    const timeouts = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT };
     const shared = createPoolStatements({
-      pool: createPool({ url, purpose: 'bulk', connections: LANES, ...limits }),
+      pool: createPool({ url, purpose: 'bulk', connections: LANES, ...timeouts }),
       onConnectionLost: () => {},
     });
     let hasNewNames = false;
     const repository = createImportRepository({
       shared,
-      openSession: createSessions({ url, ...limits }),
+      openSession: createSessions({ url, ...timeouts }),
       onNewNames: () => {
         hasNewNames = true;
       },
@@ -82,10 +83,10 @@ export const importFiles = async (
       }
     } finally {
       endProgress();
+      // PostgreSQL merges later what is not merged now.
+      if (hasNewNames) await mergeNewNames(shared).catch(() => {});
       await shared.close();
     }
-    // PostgreSQL merges later what is not merged now.
-    if (hasNewNames) await mergeNewNames(database).catch(() => {});
     return outcome;
   });
 };

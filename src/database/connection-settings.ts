@@ -9,7 +9,7 @@ const PLAN = 'plan_cache_mode=force_custom_plan';
  * index, which takes up to a second. See docs/decisions/0038.
  */
 const SETTINGS: Record<ConnectionPurpose, readonly string[]> = {
-  // Never reached in practice: src/plants/search-index.ts merges the list in the background.
+  // Rarely reached: src/plants/search-index.ts merges the list in the background.
   requests: [PLAN, 'gin_pending_list_limit=65536'],
   // Imports merge the list themselves, with enough memory (kB) to do so in one pass.
   bulk: [PLAN, 'gin_pending_list_limit=32768', 'work_mem=131072'],

@@ -59,7 +59,7 @@ type ConnectCallback = (
   done: (error?: Error | boolean) => void,
 ) => void;
 
-/** The connection pool. Connections are opened on demand. The database closes the pool when it disconnects. */
+/** The connection pool. Connections are opened on demand. Whoever gets the pool closes it: the database when it disconnects, or `createPoolStatements`. */
 export const createPool = ({
   url,
   purpose = 'requests',

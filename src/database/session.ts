@@ -1,12 +1,7 @@
-import { Client, type Pool } from 'pg';
+import { Client } from 'pg';
 import { withSettings } from './connection-settings.ts';
 import { closeWhenSilent, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
-
-/** Statements for imports, without Prisma, which makes several copies of their long parameters. */
-export type Statements = {
-  /** @returns the rows, with int8 values as text */
-  query: <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
-};
+import type { Statements } from './statements.ts';
 
 /** A dedicated connection to PostgreSQL, which keeps temporary tables and an open transaction between statements. */
 export type DatabaseSession = Statements & {
@@ -53,23 +48,3 @@ export const createSessions =
       },
     };
   };
-
-type PoolStatementsOptions = {
-  pool: Pool;
-  /** Called when an idle connection breaks. */
-  onConnectionLost: (error: Error) => void;
-};
-
-/** Sends each statement on a free connection of the pool, and closes the pool. */
-export const createPoolStatements = ({
-  pool,
-  onConnectionLost,
-}: PoolStatementsOptions): Statements & Pick<DatabaseSession, 'close'> => {
-  pool.on('error', onConnectionLost);
-  return {
-    query: async <Row extends object>(sql: string, values: unknown[] = []) => (await pool.query<Row>(sql, values)).rows,
-    close: async () => {
-      if (!pool.ending) await pool.end();
-    },
-  };
-};

@@ -8,12 +8,12 @@ afterEach(() => void jest.useRealTimers());
 const start = () => {
   const merges: PromiseWithResolvers<unknown>[] = [];
   const onMergeFailed = jest.fn();
-  const $queryRaw = () => {
+  const query = () => {
     const merge = Promise.withResolvers<unknown>();
     merges.push(merge);
     return merge.promise;
   };
-  const database = { $queryRaw } as unknown as Parameters<typeof createSearchIndex>[0]['database'];
+  const database = { query } as unknown as Parameters<typeof createSearchIndex>[0]['database'];
   return { ...createSearchIndex({ database, onMergeFailed }), merges, onMergeFailed };
 };
 

@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts';
+import type { Statements } from '../database/statements.ts';
 
 /**
  * How long PostgreSQL may collect new names before they are merged into the search index, in ms. A merge ends when the list
@@ -7,14 +7,12 @@ import type { Database } from '../database/database.ts';
  */
 const MERGE_INTERVAL = 4000;
 
-type MergeDatabase = Pick<Database, '$queryRaw'>;
-
 /** Merges new names into the search index. @throws errors of PostgreSQL */
-export const mergeNewNames = async (database: MergeDatabase): Promise<void> => {
-  await database.$queryRaw`SELECT merge_pending_names()`;
+export const mergeNewNames = async (database: Statements): Promise<void> => {
+  await database.query('SELECT merge_pending_names()');
 };
 
-type SearchIndexOptions = { database: MergeDatabase; onMergeFailed: (error: unknown) => void };
+type SearchIndexOptions = { database: Statements; onMergeFailed: (error: unknown) => void };
 
 /** Merges new names into the search index in the background instead of in the batch that stores them. See record 0038. */
 export const createSearchIndex = ({ database, onMergeFailed }: SearchIndexOptions) => {

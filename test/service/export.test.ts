@@ -114,9 +114,10 @@ describe('GET /plants/export', () => {
     expect(await ids('?q=oak')).toEqual([]);
   });
 
-  test('returns every plant once, over many pages', async () => {
+  test('returns every plant once, over many pages, some of which end early because their plants are long', async () => {
     await insert(
-      `SELECT id * 7 - 100000, 'n' || id, CASE WHEN id % 3 = 0 THEN 't' END FROM generate_series(1, 23001) AS id`,
+      `SELECT id * 7 - 100000, 'n' || id || repeat('long ', CASE WHEN id BETWEEN 6000 AND 6004 THEN 120000 ELSE 0 END),
+        CASE WHEN id % 3 = 0 THEN 't' END FROM generate_series(1, 23001) AS id`,
     );
     const rows = (await service.database.query('SELECT id, name, tag FROM plants ORDER BY id')).map(
       ({ id, name, tag }) => `{"id":${id},"name":"${name}"${tag === null ? '' : `,"tag":"${tag}"`}}\n`,
