@@ -127,6 +127,7 @@ export const createService = async (options: ServiceOptions) => {
         observe: (queue) => instruments.observeQueue('imports', queue),
         lastRequestAt: plants.lastRequestAt,
       }),
+      onStored: searchIndex.postpone,
       onNewNames,
     }),
     maxImports: imports.count,

@@ -38,6 +38,8 @@ type ImportRepositoryOptions = {
   shared: Statements;
   openSession: OpenSession;
   schedule?: Schedule;
+  /** Called whenever rows were stored on a shared connection. PostgreSQL has then merged the names if there are many. */
+  onStored?: () => void;
   /** Called at the end of an import that may have stored names. PostgreSQL merges them during it, but not the last ones. */
   onNewNames: () => void;
 };
@@ -46,11 +48,16 @@ export const createImportRepository = ({
   shared,
   openSession,
   schedule = (rows, store) => store(rows),
+  onStored = () => {},
   onNewNames,
 }: ImportRepositoryOptions): ImportRepository => {
   /** Stores rows with statements on any connection: the table itself tells which ids occurred earlier in the import. */
   const openOnPool = (): ImportWriter => {
-    const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), (plants) => insert(shared, plants));
+    const storeRows: StoreRows = async (rows) => {
+      const outcomes = await storeBatch(plantsOf(rows), (plants) => insert(shared, plants));
+      if (outcomes.includes(undefined)) onStored();
+      return outcomes;
+    };
     return {
       store: (rows) => schedule(rows, storeRows, { isTransaction: false }),
       lanes: LANES,

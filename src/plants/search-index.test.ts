@@ -39,6 +39,30 @@ test('names stored during a merge are merged after it', async () => {
   expect(merges).toHaveLength(2);
 });
 
+test('an import postpones the next merge until it pauses', async () => {
+  const { noteNewNames, postpone, merges } = start();
+  noteNewNames();
+  for (let count = 0; count < 10; count++) {
+    await jest.advanceTimersByTimeAsync(3000);
+    postpone();
+  }
+  expect(merges).toHaveLength(0);
+  await jest.advanceTimersByTimeAsync(4000);
+  expect(merges).toHaveLength(1);
+});
+
+test('an import starts no merge, neither on its own nor beside one in progress', async () => {
+  const { noteNewNames, postpone, merges } = start();
+  postpone();
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(merges).toHaveLength(0);
+  noteNewNames();
+  await jest.advanceTimersByTimeAsync(4000);
+  postpone();
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(merges).toHaveLength(1);
+});
+
 test('a merge that fails is reported, and the next names are merged again', async () => {
   const { noteNewNames, merges, onMergeFailed } = start();
   noteNewNames();

@@ -26,6 +26,7 @@ export const createSearchIndex = ({ database, onMergeFailed }: SearchIndexOption
       hasNewNames = false;
       merging = mergeNewNames(database).catch(onMergeFailed);
       await merging;
+      merging = undefined;
       timer = undefined;
       if (hasNewNames && !isStopped) mergeLater();
     }, MERGE_INTERVAL);
@@ -37,6 +38,13 @@ export const createSearchIndex = ({ database, onMergeFailed }: SearchIndexOption
     noteNewNames: (): void => {
       hasNewNames = true;
       if (timer === undefined && !isStopped) mergeLater();
+    },
+    /**
+     * To be called after an import stored names. The next merge waits until imports pause, because it would not end beside a
+     * fast one. Until then, imports keep the list short: they merge it when it exceeds their limit.
+     */
+    postpone: (): void => {
+      if (merging === undefined) timer?.refresh();
     },
     /** Waits for a merge in progress, and starts no other. */
     stop: async (): Promise<void> => {
