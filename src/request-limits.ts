@@ -1,6 +1,6 @@
 import type { BatchLimits } from './batching/batch-queue.ts';
 import type { Config } from './config/config.ts';
-import { CONNECT_TIMEOUT } from './database/database.ts';
+import { BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT } from './database/database.ts';
 
 /** Limits on the time and memory that requests may use. Times are in ms. */
 export type RequestLimits = {
@@ -21,16 +21,12 @@ export type RequestLimits = {
     count: number;
     /** How long a client may read nothing, in ms: the transaction of an export holds back vacuum. */
     stallTimeout: number;
-    /** For a page, in ms. Finding it may take a scan of the whole table. */
-    statementTimeout: number;
   };
   imports: {
     /** The maximum number in progress. */
     count: number;
     /** Chunks of rows. Those of all imports share connections in addition to DATABASE_CONNECTIONS. */
     chunks: BatchLimits;
-    /** For a chunk, in ms. It may include merging the search index. */
-    statementTimeout: number;
   };
   /** The maximum number of large request bodies that are read concurrently. */
   bodySlots: number;
@@ -42,14 +38,10 @@ export type RequestLimits = {
 const BODY_BYTES = 16_777_216;
 const MAX_BODY_SLOTS = 16;
 const OUTPUT_BYTES = 33_554_432;
-const EXPORTS = { count: 2, stallTimeout: 60_000, statementTimeout: 60_000 };
+const EXPORTS = { count: 2, stallTimeout: 60_000 };
 const MAX_IMPORTS = 4;
 /** A chunk of imported rows in memory, without its longest row. */
 const IMPORT_CHUNK_BYTES = 2_097_152;
-/** How long a chunk may wait, in ms. Chunks of other imports may be first. */
-const IMPORT_DEADLINE = 60_000;
-/** Five times what merging the search index takes on a slow machine, in ms. */
-const MIN_IMPORT_STATEMENT_TIMEOUT = 5_000;
 
 /** Divides REQUEST_TIMEOUT: a fifth for the token, and the rest for the operation. */
 export const limitRequests = ({
@@ -101,9 +93,9 @@ export const limitRequests = ({
         ...limits,
         queueItems: Math.max(queueLimit, 2 * MAX_IMPORTS),
         queueBytes: Math.max(limits.queueBytes, 2 * MAX_IMPORTS * (IMPORT_CHUNK_BYTES + 2 * bodyLimit)),
-        deadline: Math.max(IMPORT_DEADLINE, limits.deadline),
+        // Chunks of other imports may be first.
+        deadline: 2 * BULK_STATEMENT_TIMEOUT,
       },
-      statementTimeout: Math.max(MIN_IMPORT_STATEMENT_TIMEOUT, statementTimeout),
     },
   };
 };

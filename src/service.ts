@@ -6,7 +6,13 @@ import { createImportRepository } from './bulk/import-repository.ts';
 import { createImportSchedule } from './bulk/import-schedule.ts';
 import { createPlantImporter } from './bulk/plant-importer.ts';
 import type { Config } from './config/config.ts';
-import { createDatabase, createPool, type Database, describePool } from './database/database.ts';
+import {
+  BULK_STATEMENT_TIMEOUT,
+  createDatabase,
+  createPool,
+  type Database,
+  describePool,
+} from './database/database.ts';
 import { createSessions } from './database/session.ts';
 import { createPoolStatements } from './database/statements.ts';
 import { createReadyCheck } from './health/ready-check.ts';
@@ -86,13 +92,13 @@ export const createService = async (options: ServiceOptions) => {
     pool: createPool({
       url: databaseUrl,
       connectTimeout,
-      statementTimeout: exports.statementTimeout,
+      statementTimeout: BULK_STATEMENT_TIMEOUT,
       connections: exports.count,
     }),
     onConnectionLost,
   });
   // Imports have their own connections, so that no request waits for one. The search index is merged on one more.
-  const importTimeouts = { connectTimeout, statementTimeout: imports.statementTimeout };
+  const importTimeouts = { connectTimeout, statementTimeout: BULK_STATEMENT_TIMEOUT };
   const importStatements = createPoolStatements({
     pool: createPool({
       url: databaseUrl,

@@ -5,13 +5,13 @@ import type { RowError } from '../bulk/import-row.ts';
 import type { ImportCounts, ImportOptions } from '../bulk/import-summary.ts';
 import { readCsv, readNdjson } from '../bulk/read-rows.ts';
 import type { Config } from '../config/config.ts';
-import { CONNECT_TIMEOUT, createPool } from '../database/database.ts';
+import { BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT, createPool } from '../database/database.ts';
 import { createSessions } from '../database/session.ts';
 import { createPoolStatements } from '../database/statements.ts';
 import { mergeNewNames } from '../plants/search-index.ts';
 import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
 import { showProgress } from './progress.ts';
-import { BULK_STATEMENT_TIMEOUT, withBulkDatabase } from './with-bulk-database.ts';
+import { withBulkDatabase } from './with-bulk-database.ts';
 
 export type ImportFile = FileFormat & { name: string };
 

@@ -12,6 +12,12 @@ export type Queries = Pick<Prisma.TransactionClient, '$queryRaw'>;
 /** The longest time to wait for a connection to PostgreSQL, in ms, so that clients get a response within 2 s. */
 export const CONNECT_TIMEOUT = 1500;
 
+/**
+ * The time limit of a statement of an import or export, in ms. A chunk may wait for a lock or merge the search index, which
+ * takes seconds in a large table, and a page may take a scan of the whole table.
+ */
+export const BULK_STATEMENT_TIMEOUT = 60_000;
+
 type PoolOptions = {
   url: string;
   purpose?: ConnectionPurpose;

@@ -581,6 +581,15 @@ describe('an import is interrupted by', () => {
     expect(await count()).toBe(0);
   });
 
+  test('no timeout of single requests: merging the search index of a large table takes seconds', async () => {
+    await start({ REQUEST_TIMEOUT: '1' });
+    const unlock = await lockPlants(service.database.url);
+    const importing = importPlants(numbered(1, 3000));
+    await setTimeout(7000);
+    await unlock();
+    expect(await importing).toMatchObject({ status: 200, body: counts(3000) });
+  });
+
   test('a lost database connection → 503, code 1501, with the line', async () => {
     await start();
     const request = openImport();
