@@ -1,7 +1,7 @@
-/** The database did not respond in time. The code is that of a connection timeout. */
+/** The database did not respond in time. The code is that of an unreachable database. */
 export class DatabaseTimeoutError extends Error {
   override name = 'DatabaseTimeoutError';
-  readonly code = 'ETIMEDOUT';
+  readonly code = 'DatabaseNotReachable';
 
   constructor() {
     super('The database did not respond in time.');
