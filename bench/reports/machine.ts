@@ -25,10 +25,14 @@ export const readVersions = async (loadGenerator: string): Promise<Record<string
     'plant-store': storeVersion(),
     node: process.versions.node,
     'load generator': loadGenerator,
-    pgbench: (await versionOf('pgbench'))?.replace(/^pgbench \(PostgreSQL\) /, '') ?? 'not installed',
+    pgbench: await postgresToolVersion('pgbench'),
+    psql: await postgresToolVersion('psql'),
     ...Object.fromEntries(installed.map(([name, version]) => [name, version ?? 'not installed'])),
   };
 };
+
+const postgresToolVersion = async (name: string): Promise<string> =>
+  (await versionOf(name))?.replace(/^\w+ \(PostgreSQL\) /, '') ?? 'not installed';
 
 const readManifest = (folder: string) => {
   try {
