@@ -12,7 +12,8 @@ export const createBulkTracing =
   async <Result>(name: 'import' | 'export', run: (note: Note) => Promise<Result>): Promise<Result> => {
     const span = tracer.startSpan(name);
     const note: Note = (values) => {
-      for (const [key, value] of Object.entries(values)) span.setAttribute(`plant_store.${name}.${key}`, value);
+      for (const [key, value] of Object.entries(values))
+        span.setAttribute(`plant_store.${name}.${toSnake(key)}`, value);
     };
     try {
       return await context.with(trace.deleteSpan(context.active()), () => run(note));
@@ -23,3 +24,6 @@ export const createBulkTracing =
       span.end();
     }
   };
+
+/** https://opentelemetry.io/docs/specs/semconv/general/naming/ */
+const toSnake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
