@@ -14,7 +14,7 @@ describe('classifyDatabaseError', () => {
   test.each([
     ['notMigrated', ['P2021', 'P2022', '42P01', '42703']],
     ['conflict', ['P2034', '40001', '40P01']],
-    ['interrupted', ['P1008', 'P1017', 'ConnectionClosed', 'SocketTimeout', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']],
+    ['interrupted', ['P1008', 'P1017', 'ConnectionClosed', 'SocketTimeout', 'ECONNRESET', 'EPIPE']],
     ['interrupted', ['57014', '57P01', '57P02', '57P05', '08000', '08003', '08006', '08007', '08P01']],
     [
       'unreachable',
@@ -24,7 +24,7 @@ describe('classifyDatabaseError', () => {
     ['unreachable', ['53000', '53100', '53200', '53300', '53400']],
     ['unreachable', ['55000', '57P03', '57P04', '58000', '58030']],
     ['unreachable', ['DatabaseNotReachable', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']],
-    ['unreachable', ['TlsConnectionError', 'SELF_SIGNED_CERT_IN_CHAIN', 'CERT_HAS_EXPIRED', 'EPROTO']],
+    ['unreachable', ['ETIMEDOUT', 'TlsConnectionError', 'SELF_SIGNED_CERT_IN_CHAIN', 'CERT_HAS_EXPIRED', 'EPROTO']],
     [undefined, ['P2002', 'P2010', '22021', '23514', '42501', '42P02', '54000', 'XX000', 'EACCES', '153100', '5310']],
   ])('%s: %j', (failure, codes) => {
     for (const code of codes) {

@@ -15,15 +15,14 @@ const FAILURE_CODES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
   ['notMigrated', /^(P2021|P2022|42P01|42703)$/],
   ['conflict', /^(P2034|40001|40P01)$/],
   // 57P01 and 57P02: the server closed the connection; 57014: it canceled the statement; 08…: connection exceptions.
-  // ETIMEDOUT: the network failed while the statement ran. A new connection times out earlier, with a message of the driver.
   [
     'interrupted',
-    /^(P1008|P1017|ConnectionClosed|SocketTimeout|57P01|57P02|57P05|57014|0800[0367]|08P01|ECONNRESET|EPIPE|ETIMEDOUT)$/,
+    /^(P1008|P1017|ConnectionClosed|SocketTimeout|57P01|57P02|57P05|57014|0800[0367]|08P01|ECONNRESET|EPIPE)$/,
   ],
   // 25006: a read-only standby; 28…: wrong password; 3D000: no such database; 53…: out of memory, disk or connections;
   // 55000: the database accepts no connections; 57P03: the server is starting or stopping; 58…: its disk failed.
   ['unreachable', /^(P1\d{3}|P2024|P2028|P2037|08...|25006|28...|3D000|53...|55000|57P..|58...)$/],
-  ['unreachable', /^(DatabaseNotReachable|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH)$/],
+  ['unreachable', /^(DatabaseNotReachable|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ETIMEDOUT)$/],
   // Certificates and TLS handshakes, from Node.js and OpenSSL (https://nodejs.org/api/tls.html#x509-certificate-error-codes).
   [
     'unreachable',

@@ -1,7 +1,7 @@
-/** The database did not respond in time. The code is that of an unreachable database. */
+/** The database did not respond in time. The code is that of a connection timeout. */
 export class DatabaseTimeoutError extends Error {
   override name = 'DatabaseTimeoutError';
-  readonly code = 'DatabaseNotReachable';
+  readonly code = 'ETIMEDOUT';
 
   constructor() {
     super('The database did not respond in time.');
