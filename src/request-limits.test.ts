@@ -26,6 +26,16 @@ test('REQUEST_TIMEOUT is divided: a fifth for the token, four fifths for the ope
   for (const { deadline } of [limits.tokens, limits.newTokens]) expect(deadline).toBe(1000);
 });
 
+test('a statement of an import may take a minute, and never less than one of a request', () => {
+  const timeoutsOf = ({ imports, statementTimeout }: ReturnType<typeof limitsWith>) => [
+    statementTimeout,
+    imports.statementTimeout,
+    imports.chunks.deadline,
+  ];
+  expect(timeoutsOf(limitsWith({}))).toEqual([6000, 60_000, 120_000]);
+  expect(timeoutsOf(limitsWith({ REQUEST_TIMEOUT: '200' }))).toEqual([120_000, 120_000, 240_000]);
+});
+
 test('connecting takes at most 1.5 s, regardless of REQUEST_TIMEOUT', () => {
   expect(limitsWith({ REQUEST_TIMEOUT: '60' }).connectTimeout).toBe(1500);
 });

@@ -27,6 +27,8 @@ export type RequestLimits = {
     count: number;
     /** Chunks of rows. Those of all imports share connections in addition to DATABASE_CONNECTIONS. */
     chunks: BatchLimits;
+    /** For a chunk, and for merging the search index, in ms. */
+    statementTimeout: number;
   };
   /** The maximum number of large request bodies that are read concurrently. */
   bodySlots: number;
@@ -53,6 +55,7 @@ export const limitRequests = ({
   const lookUpTimeout = requestTimeout / 5;
   // Less than the deadline of an item, so that a hanging statement fails while the items behind it still have time.
   const statementTimeout = (requestTimeout * 3) / 5;
+  const importStatementTimeout = Math.max(BULK_STATEMENT_TIMEOUT, statementTimeout);
   const { searches, changes } = shareConnections(databaseConnections);
   const limits: BatchLimits = {
     // See docs/decisions/0006.
@@ -94,8 +97,9 @@ export const limitRequests = ({
         queueItems: Math.max(queueLimit, 2 * MAX_IMPORTS),
         queueBytes: Math.max(limits.queueBytes, 2 * MAX_IMPORTS * (IMPORT_CHUNK_BYTES + 2 * bodyLimit)),
         // Chunks of other imports may be first.
-        deadline: 2 * BULK_STATEMENT_TIMEOUT,
+        deadline: 2 * importStatementTimeout,
       },
+      statementTimeout: importStatementTimeout,
     },
   };
 };

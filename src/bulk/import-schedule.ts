@@ -32,13 +32,13 @@ export const createImportSchedule = ({ limits, observe, lastRequestAt }: ImportS
   const isQuiet = () => performance.now() - lastRequestAt() > QUIET_AFTER;
   let lastSmall: Promise<unknown> = Promise.resolve();
 
-  const send = (rows: PlantRow[], store: StoreRows) =>
-    statements({ send: () => store(rows), bytes: bytesOf(rows), timeout: limits.deadline });
+  const send = (rows: PlantRow[], store: StoreRows, deadline: number) =>
+    statements({ send: () => store(rows), bytes: bytesOf(rows), timeout: deadline - performance.now() });
 
-  const sendSmall = async (rows: PlantRow[], store: StoreRows) => {
+  const sendSmall = async (rows: PlantRow[], store: StoreRows, deadline: number) => {
     const turn = lastSmall.then(async () => {
       const startedAt = performance.now();
-      const outcomes = await send(rows, store);
+      const outcomes = await send(rows, store, deadline);
       return { outcomes, pause: Math.min(MAX_PAUSE, PAUSE_FACTOR * (performance.now() - startedAt)) };
     });
     lastSmall = turn.then(
@@ -53,9 +53,10 @@ export const createImportSchedule = ({ limits, observe, lastRequestAt }: ImportS
     if (isTransaction) return store(rows);
     const outcomes: Awaited<ReturnType<StoreRows>> = [];
     for (let start = 0; start < rows.length; ) {
+      const deadline = performance.now() + limits.deadline;
       const isWhole = isQuiet();
       const part = isWhole ? rows.slice(start) : rows.slice(start, start + SMALL_PART);
-      outcomes.push(...(await (isWhole ? send(part, store) : sendSmall(part, store))));
+      outcomes.push(...(await (isWhole ? send(part, store, deadline) : sendSmall(part, store, deadline))));
       start += part.length;
       const last = outcomes.at(-1);
       // The remaining parts would fail for the same reason.
