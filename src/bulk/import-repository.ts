@@ -16,6 +16,9 @@ export type ImportWriter = ChunkWriter & {
 /** The number of chunks of an import that are stored concurrently, unless it has a session. */
 export const LANES = 2;
 
+/** So many new names per statement make an import fast. While it yields to single requests, it stores fewer. */
+const MANY = 500;
+
 type WriterOptions = Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>;
 
 export type ImportRepository = {
@@ -38,8 +41,8 @@ type ImportRepositoryOptions = {
   shared: Statements;
   openSession: OpenSession;
   schedule?: Schedule;
-  /** Called whenever rows were stored on a shared connection. PostgreSQL has then merged the names if there are many. */
-  onStored?: () => void;
+  /** Called whenever a statement stored many names. PostgreSQL merges them during it if the search index has a long list. */
+  onManyNames?: () => void;
   /** Called at the end of an import that may have stored names. PostgreSQL merges them during it, but not the last ones. */
   onNewNames: () => void;
 };
@@ -48,16 +51,20 @@ export const createImportRepository = ({
   shared,
   openSession,
   schedule = (rows, store) => store(rows),
-  onStored = () => {},
+  onManyNames = () => {},
   onNewNames,
 }: ImportRepositoryOptions): ImportRepository => {
-  /** Stores rows with statements on any connection: the table itself tells which ids occurred earlier in the import. */
-  const openOnPool = (): ImportWriter => {
-    const storeRows: StoreRows = async (rows) => {
-      const outcomes = await storeBatch(plantsOf(rows), (plants) => insert(shared, plants));
-      if (outcomes.includes(undefined)) onStored();
+  const storeWith =
+    (run: (plants: NewPlant[]) => ReturnType<Run>): StoreRows =>
+    async (rows) => {
+      const outcomes = await storeBatch(plantsOf(rows), run);
+      if (outcomes.filter((outcome) => outcome === undefined).length >= MANY) onManyNames();
       return outcomes;
     };
+
+  /** Stores rows with statements on any connection: the table itself tells which ids occurred earlier in the import. */
+  const openOnPool = (): ImportWriter => {
+    const storeRows = storeWith((plants) => insert(shared, plants));
     return {
       store: (rows) => schedule(rows, storeRows, { isTransaction: false }),
       lanes: LANES,
@@ -75,7 +82,7 @@ export const createImportRepository = ({
       if (dryRun || onConflict === 'replace') await session.query(CREATE_IMPORTED);
       const run = statementFor({ onConflict, dryRun });
       const send = (rows: NewPlant[]) => (isTransaction ? withinSavepoint(session, run, rows) : run(session, rows));
-      const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), send);
+      const storeRows: StoreRows = dryRun ? (rows) => storeBatch(plantsOf(rows), send) : storeWith(send);
       return {
         store: (rows) => schedule(rows, storeRows, { isTransaction }),
         lanes: 1,

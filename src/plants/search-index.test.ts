@@ -76,21 +76,25 @@ test('a merge that fails is reported, and the next names are merged again', asyn
   expect(merges).toHaveLength(2);
 });
 
-test('stopping waits for the merge in progress and prevents others', async () => {
-  const { noteNewNames, stop, merges } = start();
+test('stopping prevents further merges, and the one in progress may fail', async () => {
+  const { noteNewNames, postpone, stop, merges, onMergeFailed } = start();
   noteNewNames();
   await jest.advanceTimersByTimeAsync(4000);
   noteNewNames();
-  let isStopped = false;
-  const stopped = stop().then(() => {
-    isStopped = true;
-  });
-  await jest.advanceTimersByTimeAsync(60_000);
-  expect(isStopped).toBe(false);
+  stop();
+  merges[0]?.reject(new Error('Connection terminated'));
   noteNewNames();
-  merges[0]?.resolve([]);
-  await stopped;
-  noteNewNames();
+  postpone();
   await jest.advanceTimersByTimeAsync(60_000);
   expect(merges).toHaveLength(1);
+  expect(onMergeFailed).not.toHaveBeenCalled();
+});
+
+test('stopping cancels the next merge', async () => {
+  const { noteNewNames, postpone, stop, merges } = start();
+  noteNewNames();
+  stop();
+  postpone();
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(merges).toHaveLength(0);
 });

@@ -1,9 +1,10 @@
 import type { Statements } from '../database/statements.ts';
 
 /**
- * How long PostgreSQL may collect new names before they are merged into the search index, in ms. A merge ends when the list
- * is empty, so it goes on with the names that are stored meanwhile, a few at a time, which is expensive. With 1 s instead,
- * PostgreSQL takes 10 % more CPU per plant. With longer intervals, searches read a longer list.
+ * How long PostgreSQL may collect new names before they are merged into the search index, in ms, unless a fast import
+ * merges them. A merge ends when the list is empty, so it goes on with the names that are stored meanwhile, a few at a time,
+ * which is expensive. With 1 s instead, PostgreSQL takes 10 % more CPU per plant. With longer intervals, searches read a
+ * longer list.
  */
 const MERGE_INTERVAL = 4000;
 
@@ -19,14 +20,16 @@ export const createSearchIndex = ({ database, onMergeFailed }: SearchIndexOption
   let timer: NodeJS.Timeout | undefined;
   let hasNewNames = false;
   let isStopped = false;
-  let merging: Promise<void> | undefined;
+  let isMerging = false;
 
   const mergeLater = () => {
     timer = setTimeout(async () => {
       hasNewNames = false;
-      merging = mergeNewNames(database).catch(onMergeFailed);
-      await merging;
-      merging = undefined;
+      isMerging = true;
+      await mergeNewNames(database).catch((error: unknown) => {
+        if (!isStopped) onMergeFailed(error);
+      });
+      isMerging = false;
       timer = undefined;
       if (hasNewNames && !isStopped) mergeLater();
     }, MERGE_INTERVAL);
@@ -40,17 +43,17 @@ export const createSearchIndex = ({ database, onMergeFailed }: SearchIndexOption
       if (timer === undefined && !isStopped) mergeLater();
     },
     /**
-     * To be called after an import stored names. The next merge waits until imports pause, because it would not end beside a
-     * fast one. Until then, imports keep the list short: they merge it when it exceeds their limit.
+     * To be called whenever a fast import has stored names. The next merge waits until it pauses, because it would not end
+     * beside it. Until then, the import merges the list itself, when it exceeds the limit of its connection.
      */
     postpone: (): void => {
-      if (merging === undefined) timer?.refresh();
+      if (!isMerging) timer?.refresh();
     },
-    /** Waits for a merge in progress, and starts no other. */
-    stop: async (): Promise<void> => {
+    /** Starts no more merges. One in progress ends with its connection. */
+    stop: (): void => {
       isStopped = true;
       clearTimeout(timer);
-      await merging;
+      timer = undefined;
     },
   };
 };
