@@ -98,7 +98,8 @@ export const createService = async (options: ServiceOptions) => {
     onConnectionLost,
   });
   // Imports have their own connections, so that no request waits for one. The search index is merged on one more.
-  const importTimeouts = { connectTimeout, statementTimeout: BULK_STATEMENT_TIMEOUT };
+  const importTimeouts = { connectTimeout, statementTimeout: imports.statementTimeout };
+  const importSessions = createSessions({ url: databaseUrl, ...importTimeouts });
   const importStatements = createPoolStatements({
     pool: createPool({
       url: databaseUrl,
@@ -127,13 +128,13 @@ export const createService = async (options: ServiceOptions) => {
   const importer = createPlantImporter({
     repository: createImportRepository({
       shared: importStatements,
-      openSession: createSessions({ url: databaseUrl, ...importTimeouts }),
+      openSession: importSessions.open,
       schedule: createImportSchedule({
         limits: imports.chunks,
         observe: (queue) => instruments.observeQueue('imports', queue),
         lastRequestAt: plants.lastRequestAt,
       }),
-      onStored: searchIndex.postpone,
+      onManyNames: searchIndex.postpone,
       onNewNames,
     }),
     maxImports: imports.count,
@@ -170,14 +171,14 @@ export const createService = async (options: ServiceOptions) => {
     maxConnections: config.maxConnections,
     onRefused: instruments.countRefusal,
   });
+  /** Does not wait for chunks in flight, which may take a minute. */
+  const closeImports = () => {
+    importSessions.close();
+    return importStatements.close();
+  };
   const release = async () => {
-    await searchIndex.stop();
-    await Promise.all([
-      database.$disconnect(),
-      exportDatabase.$disconnect(),
-      importStatements.close(),
-      instruments.stop(),
-    ]);
+    searchIndex.stop();
+    await Promise.all([database.$disconnect(), exportDatabase.$disconnect(), closeImports(), instruments.stop()]);
   };
   return {
     tokens,
@@ -197,10 +198,12 @@ export const createService = async (options: ServiceOptions) => {
     stop: async () => {
       readyCheck.stop();
       const timeout = config.shutdownTimeout - Math.min(DATABASE_CLOSE_TIME, config.shutdownTimeout / 5);
-      // Imports get half of the time. Those still running then respond with what is stored.
+      // Imports get half of the time. Those still running then finish their chunks and respond with what is stored.
       const stopImports = setTimeout(importer.stop, config.shutdownDelay + timeout / 2);
+      const cutImports = setTimeout(closeImports, config.shutdownDelay + (timeout * 3) / 4);
       await server.close({ delay: config.shutdownDelay, timeout });
       clearTimeout(stopImports);
+      clearTimeout(cutImports);
       await release();
     },
   };

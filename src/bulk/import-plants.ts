@@ -47,7 +47,11 @@ const importInChunks = async (
     const storedUpTo = lanes.storedUpTo();
     const stored = lanes.hasBegun() ? describeStored(storedUpTo, tally.counts.failed) : 'No row is stored';
     const advice = adviceFor(options, stored);
-    throw new ImportInterruptedError(error, { storedUpTo, counts: tally.counts, advice });
+    throw new ImportInterruptedError(signal.aborted ? signal.reason : error, {
+      storedUpTo,
+      counts: tally.counts,
+      advice,
+    });
   } finally {
     await lanes.close();
   }

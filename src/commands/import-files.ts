@@ -53,7 +53,7 @@ export const importFiles = async (
     let hasNewNames = false;
     const repository = createImportRepository({
       shared,
-      openSession: createSessions({ url, ...timeouts }),
+      openSession: createSessions({ url, ...timeouts }).open,
       onNewNames: () => {
         hasNewNames = true;
       },

@@ -6,7 +6,7 @@ const PLAN = 'plan_cache_mode=force_custom_plan';
 
 /**
  * New names wait in a list, and whoever makes it longer than `gin_pending_list_limit`, in kB, merges it into the search
- * index, which takes up to a second. See docs/decisions/0038.
+ * index, which takes seconds in a large table. See docs/decisions/0038.
  */
 const SETTINGS: Record<ConnectionPurpose, readonly string[]> = {
   // Rarely reached: src/plants/search-index.ts merges the list in the background.

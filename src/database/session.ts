@@ -20,9 +20,9 @@ type SessionOptions = {
 };
 
 /** Sessions are separate from the connection pool, so that one that waits for its client blocks no other request. */
-export const createSessions =
-  ({ url, connectTimeout, statementTimeout }: SessionOptions): OpenSession =>
-  async () => {
+export const createSessions = ({ url, connectTimeout, statementTimeout }: SessionOptions) => {
+  const clients = new Set<Client>();
+  const open: OpenSession = async () => {
     const client = new Client({
       connectionString: withSettings(url, 'bulk'),
       connectionTimeoutMillis: connectTimeout,
@@ -33,6 +33,7 @@ export const createSessions =
     client.on('error', () => {});
     await client.connect();
     closeWhenSilent(client);
+    clients.add(client);
     return {
       query: async <Row extends object>(sql: string, values: unknown[] = []) => {
         startSilenceTimeout(client, statementTimeout);
@@ -43,8 +44,17 @@ export const createSessions =
         }
       },
       close: async () => {
-        // Not awaited, because an unresponsive database does not close its end of the connection.
-        client.end().catch(() => {});
+        clients.delete(client);
+        end(client);
       },
     };
   };
+  return {
+    open,
+    /** Closes all sessions. Their statements are rejected. */
+    close: (): void => clients.forEach(end),
+  };
+};
+
+/** Not awaited, because an unresponsive database does not close its end of the connection. */
+const end = (client: Client): void => void client.end().catch(() => {});

@@ -674,6 +674,24 @@ describe('an import is interrupted by', () => {
     await stopping;
   });
 
+  test.each(['skip', 'replace'])('a shutdown, even if a chunk hangs: onConflict=%s', async (onConflict) => {
+    await start({ SHUTDOWN_TIMEOUT: '4' });
+    const request = openImport(`?onConflict=${onConflict}`);
+    request.write(numbered(1, 2500));
+    await waitUntil('rows', async () => (await count()) >= 2000);
+    const unlock = await lockPlants(service.database.url);
+    request.write(numbered(2501, 9000));
+    await setTimeout(500);
+    const startedAt = performance.now();
+    const stopping = service.stopServer();
+    const { status, body } = await answerOf(request);
+    expect([status, body.error]).toEqual([503, 1504]);
+    expect(body.message).toMatch(/^The service is stopping\. Every row up to line 2000 is stored\./);
+    await stopping;
+    expect(performance.now() - startedAt).toBeLessThan(4000);
+    await unlock();
+  });
+
   test('an invalid quote in CSV → 400, with the line', async () => {
     await start();
     const csv = `id,name\n${Array.from({ length: 2500 }, (_, index) => `${index},Fir\n`).join('')}9999,"a"b\n`;
