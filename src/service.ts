@@ -171,13 +171,13 @@ export const createService = async (options: ServiceOptions) => {
     maxConnections: config.maxConnections,
     onRefused: instruments.countRefusal,
   });
-  /** Does not wait for chunks in flight, which may take a minute. */
+  /** Does not wait for chunks in flight, nor for a merge, which may take a minute. */
   const closeImports = () => {
+    searchIndex.stop();
     importSessions.close();
     return importStatements.close();
   };
   const release = async () => {
-    searchIndex.stop();
     await Promise.all([database.$disconnect(), exportDatabase.$disconnect(), closeImports(), instruments.stop()]);
   };
   return {
