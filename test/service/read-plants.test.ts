@@ -293,6 +293,8 @@ describe('GET /plants', () => {
 
   test('uses an index to filter by tag and to search by name', async () => {
     await insert(`SELECT i, md5(i::text), md5(i::text) FROM generate_series(1, 50000) i`);
+    // The longer the list of names that the index lacks, the cheaper a scan of such a small table is by comparison.
+    await service.database.query('SELECT merge_pending_names()');
     await service.database.query('ANALYZE plants');
     const [{ name } = {}] = await service.database.query('SELECT name FROM plants WHERE id = 25000');
     const part = String(name).slice(4, 24);
