@@ -12,7 +12,7 @@ const QUIET_AFTER = 100;
 /** Rows per statement while imports yield. Such a statement takes a few ms, too short to delay single requests noticeably. */
 const SMALL_PART = 100;
 /** The pause after such a statement, as a multiple of its duration, and the maximum in ms. */
-const PAUSE_FACTOR = 3;
+const PAUSE_FACTOR = 7;
 const MAX_PAUSE = 250;
 
 type ImportScheduleOptions = {
