@@ -3,7 +3,7 @@ import type { Statements } from '../database/statements.ts';
 import type { NewPlant } from '../plants/plant.ts';
 import { storeBatch } from '../plants/store-batch.ts';
 import type { ChunkWriter, StoreRows } from './import-lanes.ts';
-import { CREATE_IMPORTED, check, insert, type Run, replace } from './import-statements.ts';
+import { CREATE_IMPORTED, check, createInsertOfNew, insert, type Run, replace } from './import-statements.ts';
 import type { ImportOptions } from './import-summary.ts';
 import type { PlantRow, RowOutcome } from './import-tally.ts';
 
@@ -63,8 +63,9 @@ export const createImportRepository = ({
     };
 
   /** Stores rows with statements on any connection: the table itself tells which ids occurred earlier in the import. */
-  const openOnPool = (): ImportWriter => {
-    const storeRows = storeWith((plants) => insert(shared, plants));
+  const openOnPool = ({ onConflict }: WriterOptions): ImportWriter => {
+    const run = onConflict === 'error' ? createInsertOfNew() : insert;
+    const storeRows = storeWith((plants) => run(shared, plants));
     return {
       store: (rows) => schedule(rows, storeRows, { isTransaction: false }),
       lanes: LANES,
@@ -102,7 +103,9 @@ export const createImportRepository = ({
 
   return {
     open: async (options) =>
-      options.dryRun || options.atomic || options.onConflict === 'replace' ? openInSession(options) : openOnPool(),
+      options.dryRun || options.atomic || options.onConflict === 'replace'
+        ? openInSession(options)
+        : openOnPool(options),
   };
 };
 

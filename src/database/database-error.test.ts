@@ -61,5 +61,10 @@ test('distinguishes a statement timeout from a broken connection', () => {
 });
 
 test('recognizes a unique violation by its code', () => {
-  expect([isUniqueViolation(own('P2002')), isUniqueViolation(own('P2003'))]).toEqual([true, false]);
+  expect(['P2002', '23505', 'P2003', '23514'].map((code) => isUniqueViolation(own(code)))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });

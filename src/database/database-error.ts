@@ -55,8 +55,9 @@ export const classifyDatabaseError = (error: unknown): DatabaseFailure => {
   return failure;
 };
 
-/** By the code, because Prisma's column names are unreliable (https://github.com/prisma/prisma/issues/28953). */
-export const isUniqueViolation = (error: unknown): boolean => errorCodes(error).includes('P2002');
+/** By the code, Prisma's or PostgreSQL's, because Prisma's column names are unreliable (https://github.com/prisma/prisma/issues/28953). */
+export const isUniqueViolation = (error: unknown): boolean =>
+  errorCodes(error).some((code) => /^(P2002|23505)$/.test(code));
 
 /** PostgreSQL canceled a statement after `statement_timeout` (57014, as for pg_cancel_backend). */
 export const isStatementTimeout = (error: unknown): boolean => errorCodes(error).includes('57014');
