@@ -42,8 +42,13 @@ export const createPlantExports = ({ database, limit, startTimeout, trace = untr
             const { search } = createPlantPages({ database: transaction });
             let rows = 0;
             let pageSize = MAX_PAGE_SIZE;
+            let isOfShortPlants = true;
             const readAfter = async (after?: bigint): Promise<PlantPage> => {
-              const page = await search({ ...filter, after, limit: pageSize }).catch(rethrow);
+              const page = await search({ ...filter, after, limit: pageSize }, { isOfShortPlants }).catch(rethrow);
+              if (isOfShortPlants && page.isCut) {
+                isOfShortPlants = false;
+                return readAfter(after);
+              }
               // PostgreSQL reads as many plants as are asked for, however few of them fit on the page.
               pageSize = Math.min(MAX_PAGE_SIZE, 2 * page.ids.length);
               rows += page.ids.length;

@@ -57,8 +57,15 @@ export const createPlantPages = ({ database }: { database: Queries }) => ({
     });
   },
 
-  /** Reads one page in a statement of its own. */
-  search: async ({ limit, after, tag, nameContains }: PageRequest & PlantFilter): Promise<PlantPage> => {
+  /**
+   * Reads one page in a statement of its own.
+   * @param isOfShortPlants cut the page before a plant that has more than its share of the bytes of a page. Adding up the
+   * bytes takes a sixth of PostgreSQL's time.
+   */
+  search: async (
+    { limit, after, tag, nameContains }: PageRequest & PlantFilter,
+    { isOfShortPlants = false } = {},
+  ): Promise<PlantPage> => {
     const conditions = [
       Prisma.sql`TRUE`,
       ...(after === undefined ? [] : [Prisma.sql`id > ${after}`]),
@@ -67,8 +74,11 @@ export const createPlantPages = ({ database }: { database: Queries }) => ({
         : [Prisma.sql`hashtextextended(tag, 0) = hashtextextended(${tag}, 0) AND tag = ${tag}`]),
       ...(nameContains === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(nameContains)}`]),
     ];
+    const shown = isOfShortPlants
+      ? Prisma.sql`${contentBytes} <= ${Math.floor(MAX_PAGE_BYTES / limit)}`
+      : Prisma.sql`sum(${contentBytes}) OVER so_far <= ${MAX_PAGE_BYTES} OR row_number() OVER so_far = 1`;
     const found = Prisma.sql`
-      SELECT *, sum(${contentBytes}) OVER so_far <= ${MAX_PAGE_BYTES} OR row_number() OVER so_far = 1 AS shown
+      SELECT *, ${shown} AS shown
       FROM (SELECT id, name, tag FROM plants WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY id LIMIT ${limit + 1}) AS ahead
       WINDOW so_far AS (ORDER BY id ROWS UNBOUNDED PRECEDING)
       ORDER BY id`;

@@ -124,4 +124,15 @@ describe('search', () => {
     const page = await repository.search({ limit: 10 });
     expect([page.ids.at(-1), page.hasNext]).toEqual(['1', true]);
   });
+
+  test.each([
+    [104_857, false],
+    [104_858, true],
+  ])('of short plants: with %d bytes, a tenth of 1 MiB, one of ten cuts the page: %j', async (bytes, isCut) => {
+    await insert(1, 'x');
+    await insert(2, 'x'.repeat(bytes - 1), 'x');
+    await insert(3, 'x');
+    const page = await repository.search({ limit: 10 }, { isOfShortPlants: true });
+    expect([page.ids, page.isCut, page.hasNext]).toEqual(isCut ? [['1'], true, true] : [['1', '2', '3'], false, false]);
+  });
 });
