@@ -42,11 +42,12 @@ export const createPlantExports = ({ database, limit, startTimeout, trace = untr
             const { search } = createPlantPages({ database: transaction });
             let rows = 0;
             let pageSize = MAX_PAGE_SIZE;
-            let isOfShortPlants = true;
+            // Not with a filter: reading the page again could search the whole table twice.
+            let cutBeforeLong = filter.tag === undefined && filter.nameContains === undefined;
             const readAfter = async (after?: bigint): Promise<PlantPage> => {
-              const page = await search({ ...filter, after, limit: pageSize }, { isOfShortPlants }).catch(rethrow);
-              if (isOfShortPlants && page.isCut) {
-                isOfShortPlants = false;
+              const page = await search({ ...filter, after, limit: pageSize }, { cutBeforeLong }).catch(rethrow);
+              if (cutBeforeLong && page.isCut) {
+                cutBeforeLong = false;
                 return readAfter(after);
               }
               // PostgreSQL reads as many plants as are asked for, however few of them fit on the page.

@@ -3,7 +3,7 @@ import type { Statements } from '../database/statements.ts';
 import type { NewPlant } from '../plants/plant.ts';
 import { storeBatch } from '../plants/store-batch.ts';
 import type { ChunkWriter, StoreRows } from './import-lanes.ts';
-import { CREATE_IMPORTED, check, createInsertOfNew, insert, type Run, replace } from './import-statements.ts';
+import { CREATE_IMPORTED, check, createInsertUntilTaken, insert, type Run, replace } from './import-statements.ts';
 import type { ImportOptions } from './import-summary.ts';
 import type { PlantRow, RowOutcome } from './import-tally.ts';
 
@@ -17,7 +17,7 @@ export type ImportWriter = ChunkWriter & {
 export const LANES = 2;
 
 /** So many new names per statement make an import fast. While it yields to single requests, it stores fewer. */
-const MANY = 500;
+const MANY_NAMES = 500;
 
 type WriterOptions = Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>;
 
@@ -58,13 +58,13 @@ export const createImportRepository = ({
     (run: (plants: NewPlant[]) => ReturnType<Run>): StoreRows =>
     async (rows) => {
       const outcomes = await storeBatch(plantsOf(rows), run);
-      if (outcomes.filter((outcome) => outcome === undefined).length >= MANY) onManyNames();
+      if (outcomes.filter((outcome) => outcome === undefined).length >= MANY_NAMES) onManyNames();
       return outcomes;
     };
 
   /** Stores rows with statements on any connection: the table itself tells which ids occurred earlier in the import. */
   const openOnPool = ({ onConflict }: WriterOptions): ImportWriter => {
-    const run = onConflict === 'error' ? createInsertOfNew() : insert;
+    const run = onConflict === 'error' ? createInsertUntilTaken() : insert;
     const storeRows = storeWith((plants) => run(shared, plants));
     return {
       store: (rows) => schedule(rows, storeRows, { isTransaction: false }),

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Statements } from '../database/statements.ts';
-import { createInsertOfNew } from './import-statements.ts';
+import { createInsertUntilTaken } from './import-statements.ts';
 
 const rows = [{ id: 1n, name: 'Fir' }];
 
@@ -15,7 +15,7 @@ const start = (refuse: (sql: string) => object | undefined) => {
       return [{ created: null }] as Row[];
     },
   };
-  return { sent, store: createInsertOfNew(), database };
+  return { sent, store: createInsertUntilTaken(), database };
 };
 
 test('stores new rows without ON CONFLICT until an id is taken', async () => {
@@ -27,6 +27,12 @@ test('stores new rows without ON CONFLICT until an id is taken', async () => {
   isTaken = true;
   await store(database, rows);
   await store(database, rows);
+  expect(sent).toEqual(['plain', 'plain', 'ON CONFLICT', 'ON CONFLICT']);
+});
+
+test('repeats each of the statements that are in flight when an id is taken', async () => {
+  const { sent, store, database } = start((sql) => (sql.includes('ON CONFLICT') ? undefined : { code: '23505' }));
+  await Promise.all([store(database, rows), store(database, rows)]);
   expect(sent).toEqual(['plain', 'plain', 'ON CONFLICT', 'ON CONFLICT']);
 });
 

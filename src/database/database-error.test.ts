@@ -61,6 +61,7 @@ test('distinguishes a statement timeout from a broken connection', () => {
 });
 
 test('recognizes a unique violation by its code', () => {
+  expect([isUniqueViolation(ofRawQuery('23505')), isUniqueViolation(ofRawQuery('23514'))]).toEqual([true, false]);
   expect(['P2002', '23505', 'P2003', '23514'].map((code) => isUniqueViolation(own(code)))).toEqual([
     true,
     true,

@@ -55,7 +55,10 @@ export const classifyDatabaseError = (error: unknown): DatabaseFailure => {
   return failure;
 };
 
-/** By the code, Prisma's or PostgreSQL's, because Prisma's column names are unreliable (https://github.com/prisma/prisma/issues/28953). */
+/**
+ * By the code, Prisma's or PostgreSQL's, because Prisma's column names are unreliable
+ * (https://github.com/prisma/prisma/issues/28953).
+ */
 export const isUniqueViolation = (error: unknown): boolean =>
   errorCodes(error).some((code) => /^(P2002|23505)$/.test(code));
 

@@ -13,8 +13,8 @@ export type Queries = Pick<Prisma.TransactionClient, '$queryRaw'>;
 export const CONNECT_TIMEOUT = 1500;
 
 /**
- * The time limit of a statement of an import or export, and of the merge in the background, in ms. A chunk may wait for a lock or merge the search index, which
- * takes seconds in a large table, and a page may take a scan of the whole table.
+ * The time limit of a statement of an import or export, and of the merge in the background, in ms. A chunk may wait for a
+ * lock or merge the search index, which takes seconds in a large table, and a page may take a scan of the whole table.
  */
 export const BULK_STATEMENT_TIMEOUT = 60_000;
 

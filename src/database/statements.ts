@@ -23,12 +23,25 @@ export const createPoolStatements = ({
 }: PoolStatementsOptions): Statements & { close: () => Promise<void> } => {
   const busy = new Set<PoolClient>();
   pool.on('error', onConnectionLost);
-  pool.on('acquire', (client) => busy.add(client));
-  pool.on('release', (_error, client) => busy.delete(client));
+  const assertOpen = () => {
+    if (pool.ending) throw new Error('Connection terminated: the pool is closed');
+  };
   return {
+    // Not `pool.query`, which closes the connection if PostgreSQL rejects the statement, for example because an id is taken.
     query: async <Row extends object>(sql: string, values: unknown[] = []) => {
-      if (pool.ending) throw new Error('Connection terminated: the pool is closed');
-      return (await pool.query<Row>(sql, values)).rows;
+      assertOpen();
+      const client = await pool.connect();
+      busy.add(client);
+      // A broken connection also rejects the statement. Without a listener, the event would crash the process.
+      client.on('error', ignore);
+      try {
+        assertOpen();
+        return (await client.query<Row>(sql, values)).rows;
+      } finally {
+        client.off('error', ignore);
+        busy.delete(client);
+        client.release();
+      }
     },
     close: async () => {
       if (pool.ending) return;
@@ -38,3 +51,5 @@ export const createPoolStatements = ({
     },
   };
 };
+
+const ignore = () => {};

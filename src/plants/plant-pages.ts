@@ -59,12 +59,12 @@ export const createPlantPages = ({ database }: { database: Queries }) => ({
 
   /**
    * Reads one page in a statement of its own.
-   * @param isOfShortPlants cut the page before a plant that has more than its share of the bytes of a page. Adding up the
-   * bytes takes a sixth of PostgreSQL's time.
+   * @param cutBeforeLong cut the page before a plant that has more than its share of the bytes of a page, even if it is the
+   * first. Adding up the bytes takes a sixth of PostgreSQL's time.
    */
   search: async (
     { limit, after, tag, nameContains }: PageRequest & PlantFilter,
-    { isOfShortPlants = false } = {},
+    { cutBeforeLong = false } = {},
   ): Promise<PlantPage> => {
     const conditions = [
       Prisma.sql`TRUE`,
@@ -74,7 +74,7 @@ export const createPlantPages = ({ database }: { database: Queries }) => ({
         : [Prisma.sql`hashtextextended(tag, 0) = hashtextextended(${tag}, 0) AND tag = ${tag}`]),
       ...(nameContains === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(nameContains)}`]),
     ];
-    const shown = isOfShortPlants
+    const shown = cutBeforeLong
       ? Prisma.sql`${contentBytes} <= ${Math.floor(MAX_PAGE_BYTES / limit)}`
       : Prisma.sql`sum(${contentBytes}) OVER so_far <= ${MAX_PAGE_BYTES} OR row_number() OVER so_far = 1`;
     const found = Prisma.sql`

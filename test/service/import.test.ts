@@ -257,6 +257,12 @@ describe('a row', () => {
     expect(again).toMatchObject({ status: 400, body: { ...counts(0, 0, 0, 1), errors: [{ line: 2, id: 9002 }] } });
     expect(await count()).toBe(4999);
   });
+
+  test('that violates a unique index of its own fails alone, and not because its id is taken', async () => {
+    await service.database.query('CREATE UNIQUE INDEX ON plants (name)');
+    const { body } = await importPlants(lines({ id: 1, name: 'Fir' }, { id: 2, name: 'Fir' }, { id: 3, name: 'Yew' }));
+    expect(body).toMatchObject({ ...counts(2, 0, 0, 1), errors: [{ line: 2, id: 2, error: 1003 }] });
+  });
 });
 
 describe('an id that is taken', () => {
@@ -274,6 +280,17 @@ describe('an id that is taken', () => {
       ['2', 'Yew', null],
       ['3', 'Oak', null],
     ]);
+  });
+
+  test('does not close the connection to PostgreSQL', async () => {
+    const connections = () =>
+      service.database.query(
+        'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      );
+    await importPlants(lines({ id: 4, name: 'Oak' }));
+    const before = await connections();
+    for (let times = 0; times < 5; times++) await importPlants(lines({ id: 4, name: 'Oak' }));
+    expect(await connections()).toEqual(expect.arrayContaining(before));
   });
 
   test('is skipped', async () => {
@@ -674,7 +691,7 @@ describe('an import is interrupted by', () => {
     await stopping;
   });
 
-  test.each(['skip', 'replace'])('a shutdown, even if a chunk hangs: onConflict=%s', async (onConflict) => {
+  test.each(['error', 'skip', 'replace'])('a shutdown, even if a chunk hangs: onConflict=%s', async (onConflict) => {
     await start({ SHUTDOWN_TIMEOUT: '4' });
     const request = openImport(`?onConflict=${onConflict}`);
     request.write(numbered(1, 2500));

@@ -128,11 +128,19 @@ describe('search', () => {
   test.each([
     [104_857, false],
     [104_858, true],
-  ])('of short plants: with %d bytes, a tenth of 1 MiB, one of ten cuts the page: %j', async (bytes, isCut) => {
+  ])('cuts a page before a plant of more than its share, if asked to: %d bytes: %j', async (bytes, isCut) => {
     await insert(1, 'x');
     await insert(2, 'x'.repeat(bytes - 1), 'x');
     await insert(3, 'x');
-    const page = await repository.search({ limit: 10 }, { isOfShortPlants: true });
+    const page = await repository.search({ limit: 10 }, { cutBeforeLong: true });
     expect([page.ids, page.isCut, page.hasNext]).toEqual(isCut ? [['1'], true, true] : [['1', '2', '3'], false, false]);
+  });
+
+  test('and before the first plant, but not because of the next page', async () => {
+    await insert(1, 'x');
+    await insert(2, 'x'.repeat(1_048_577));
+    const page = async (after?: bigint) => repository.search({ limit: 1, after }, { cutBeforeLong: true });
+    expect(await page()).toMatchObject({ ids: ['1'], isCut: false, hasNext: true });
+    expect(await page(1n)).toMatchObject({ ids: [], isCut: true, hasNext: true });
   });
 });
