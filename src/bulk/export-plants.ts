@@ -4,11 +4,17 @@ import type { Database } from '../database/database.ts';
 import { isStatementTimeout } from '../database/database-error.ts';
 import { inSnapshot } from '../database/snapshot.ts';
 import { SearchTimeoutError } from '../plants/plant-errors.ts';
-import { createPlantPages, type PlantFilter, type PlantPage } from '../plants/plant-pages.ts';
+import { createPlantPages, type PageOptions, type PlantFilter, type PlantPage } from '../plants/plant-pages.ts';
 import { type BulkTrace, untraced } from './bulk-trace.ts';
 
-/** The maximum number of plants per page; a page also ends at 1 MiB. With smaller pages, the overhead per statement exceeds the cost of the rows. */
+/** The maximum number of plants per page. With smaller pages, the overhead per statement exceeds the cost of the rows. */
 const MAX_PAGE_SIZE = 5000;
+/** For pages of that many plants; see `PageOptions`. */
+const SHORT_PLANTS: PageOptions = { maxPlantBytes: 200 };
+/** From the first longer plant on. Pages of 1 MiB take 15 MiB more memory. */
+const LONG_PLANTS: PageOptions = { maxBytes: 262_144 };
+/** In how many pieces PostgreSQL sends a page. */
+const PIECES = 10;
 
 type PlantExportsOptions = {
   /** Its pool needs a connection per export, which holds it until its end. */
@@ -42,12 +48,14 @@ export const createPlantExports = ({ database, limit, startTimeout, trace = untr
             const { search } = createPlantPages({ database: transaction });
             let rows = 0;
             let pageSize = MAX_PAGE_SIZE;
-            // Not with a filter: reading the page again could search the whole table twice.
-            let cutBeforeLong = filter.tag === undefined && filter.nameContains === undefined;
+            // With a filter, each page can search the whole table, so there are few of them, and none is read again.
+            const isFiltered = filter.tag !== undefined || filter.nameContains !== undefined;
+            let limits: PageOptions = isFiltered ? {} : SHORT_PLANTS;
             const readAfter = async (after?: bigint): Promise<PlantPage> => {
-              const page = await search({ ...filter, after, limit: pageSize }, { cutBeforeLong }).catch(rethrow);
-              if (cutBeforeLong && page.isCut) {
-                cutBeforeLong = false;
+              const options = { ...limits, pieces: PIECES };
+              const page = await search({ ...filter, after, limit: pageSize }, options).catch(rethrow);
+              if (limits === SHORT_PLANTS && page.isCut) {
+                limits = LONG_PLANTS;
                 return readAfter(after);
               }
               // PostgreSQL reads as many plants as are asked for, however few of them fit on the page.

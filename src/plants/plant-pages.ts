@@ -29,6 +29,19 @@ const MAX_PAGE_BYTES = 1_048_576;
 /** The maximum size of a name and tag in a page that shares its statement, in bytes: 1000 of them fit on a page. */
 const MAX_SHARED_PLANT_BYTES = 1024;
 
+/** How to read a long page. */
+export type PageOptions = {
+  /** The maximum size of the names and tags, in bytes. A single plant may be longer. */
+  maxBytes?: number;
+  /**
+   * Cut the page before a plant with more bytes, even if it is the first, instead of at `maxBytes`. Adding up the bytes takes
+   * a sixth of PostgreSQL's time.
+   */
+  maxPlantBytes?: number | undefined;
+  /** In how many pieces PostgreSQL sends the page: it sends the first ones while it reads the others. */
+  pieces?: number;
+};
+
 /** Reads pages of plants, each in a statement of its own or, where `database` is one, all in one transaction. */
 export const createPlantPages = ({ database }: { database: Queries }) => ({
   /**
@@ -52,19 +65,15 @@ export const createPlantPages = ({ database }: { database: Queries }) => ({
         LATERAL (${selectColumns(found)}) AS page
       ORDER BY place`;
     return pages.map(({ limit }, index) => {
-      const page = toPlantPage(rows[index] as Columns, limit);
+      const page = toPlantPage([rows[index] as Columns], limit);
       return page.isCut ? undefined : page;
     });
   },
 
-  /**
-   * Reads one page in a statement of its own.
-   * @param cutBeforeLong cut the page before a plant that has more than its share of the bytes of a page, even if it is the
-   * first. Adding up the bytes takes a sixth of PostgreSQL's time.
-   */
+  /** Reads one page in a statement of its own. */
   search: async (
     { limit, after, tag, nameContains }: PageRequest & PlantFilter,
-    { cutBeforeLong = false } = {},
+    { maxBytes = MAX_PAGE_BYTES, maxPlantBytes, pieces = 1 }: PageOptions = {},
   ): Promise<PlantPage> => {
     const conditions = [
       Prisma.sql`TRUE`,
@@ -74,16 +83,17 @@ export const createPlantPages = ({ database }: { database: Queries }) => ({
         : [Prisma.sql`hashtextextended(tag, 0) = hashtextextended(${tag}, 0) AND tag = ${tag}`]),
       ...(nameContains === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(nameContains)}`]),
     ];
-    const shown = cutBeforeLong
-      ? Prisma.sql`${contentBytes} <= ${Math.floor(MAX_PAGE_BYTES / limit)}`
-      : Prisma.sql`sum(${contentBytes}) OVER so_far <= ${MAX_PAGE_BYTES} OR row_number() OVER so_far = 1`;
+    const shown =
+      maxPlantBytes === undefined
+        ? Prisma.sql`sum(${contentBytes}) OVER so_far <= ${maxBytes} OR row_number() OVER so_far = 1`
+        : Prisma.sql`${contentBytes} <= ${maxPlantBytes}`;
     const found = Prisma.sql`
-      SELECT *, ${shown} AS shown
+      SELECT *, ${shown} AS shown, (row_number() OVER so_far - 1) / ${Math.ceil((limit + 1) / pieces)}::int AS piece
       FROM (SELECT id, name, tag FROM plants WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY id LIMIT ${limit + 1}) AS ahead
       WINDOW so_far AS (ORDER BY id ROWS UNBOUNDED PRECEDING)
-      ORDER BY id`;
-    const [columns] = await database.$queryRaw<[Columns]>`${selectColumns(found)}`;
-    return toPlantPage(columns, limit);
+      ORDER BY piece, id`;
+    const rows = await database.$queryRaw<Columns[]>`${selectColumns(found)} GROUP BY piece ORDER BY piece`;
+    return toPlantPage(rows, limit);
   },
 });
 
@@ -97,11 +107,11 @@ type Columns = {
   tags: string | null;
 };
 
-/** A page of at most `limit` plants from columns that have one more if others follow. */
-const toPlantPage = (columns: Columns, limit: number): PlantPage => {
-  const ids = columns.ids?.split(',') ?? [];
-  const names: (string | null)[] = JSON.parse(columns.names ?? '[]');
-  const tags: (string | null)[] = JSON.parse(columns.tags ?? '[]');
+/** A page of at most `limit` plants from pieces that have one more if others follow. */
+const toPlantPage = (pieces: Columns[], limit: number): PlantPage => {
+  const ids = pieces.flatMap((piece) => piece.ids?.split(',') ?? []);
+  const names = pieces.flatMap((piece): (string | null)[] => JSON.parse(piece.names ?? '[]'));
+  const tags = pieces.flatMap((piece): (string | null)[] => JSON.parse(piece.tags ?? '[]'));
   const wanted = Math.min(limit, ids.length);
   const tooLong = names.indexOf(null);
   const count = tooLong === -1 ? wanted : Math.min(wanted, tooLong);

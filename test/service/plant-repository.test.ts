@@ -126,21 +126,38 @@ describe('search', () => {
   });
 
   test.each([
-    [104_857, false],
-    [104_858, true],
-  ])('cuts a page before a plant of more than its share, if asked to: %d bytes: %j', async (bytes, isCut) => {
+    [100, false],
+    [101, true],
+  ])('cuts a page before a plant of more than 100 bytes, if asked to: %d bytes: %j', async (bytes, isCut) => {
     await insert(1, 'x');
     await insert(2, 'x'.repeat(bytes - 1), 'x');
     await insert(3, 'x');
-    const page = await repository.search({ limit: 10 }, { cutBeforeLong: true });
+    const page = await repository.search({ limit: 10 }, { maxPlantBytes: 100 });
     expect([page.ids, page.isCut, page.hasNext]).toEqual(isCut ? [['1'], true, true] : [['1', '2', '3'], false, false]);
   });
 
   test('and before the first plant, but not because of the next page', async () => {
     await insert(1, 'x');
-    await insert(2, 'x'.repeat(1_048_577));
-    const page = async (after?: bigint) => repository.search({ limit: 1, after }, { cutBeforeLong: true });
+    await insert(2, 'x'.repeat(101));
+    const page = async (after?: bigint) => repository.search({ limit: 1, after }, { maxPlantBytes: 100 });
     expect(await page()).toMatchObject({ ids: ['1'], isCut: false, hasNext: true });
     expect(await page(1n)).toMatchObject({ ids: [], isCut: true, hasNext: true });
+  });
+
+  test('reads the same page in any number of pieces', async () => {
+    await testDatabase.query("INSERT INTO plants SELECT i, 'Fir ' || i FROM generate_series(1, 100) i");
+    for (const limit of [1, 9, 10, 99, 100, 101]) {
+      for (const after of [undefined, 99n, 100n]) {
+        const page = await repository.search({ limit, after });
+        for (const pieces of [2, 10, 1000]) expect(await repository.search({ limit, after }, { pieces })).toEqual(page);
+      }
+    }
+  });
+
+  test('cuts a page where a piece ends', async () => {
+    for (const id of [1, 2, 3, 4, 5]) await insert(id, 'x'.repeat(10));
+    const page = async (maxBytes: number) => repository.search({ limit: 5 }, { maxBytes, pieces: 3 });
+    expect(await page(20)).toMatchObject({ ids: ['1', '2'], isCut: true, hasNext: true });
+    expect(await page(50)).toMatchObject({ ids: ['1', '2', '3', '4', '5'], isCut: false, hasNext: false });
   });
 });
