@@ -2,7 +2,7 @@ import type { ImportTally, PlantRow, RowOutcome } from './import-tally.ts';
 
 /** The limits of a chunk: rows, and characters of their names and tags. Small enough that other writes run between chunks. */
 const MAX_CHUNK_ROWS = 2000;
-const MAX_CHUNK_LENGTH = 1_048_576;
+const MAX_CHUNK_LENGTH = 524_288;
 
 /** Stores the rows of a chunk. @returns their outcomes, in the same order */
 export type StoreRows = (rows: PlantRow[]) => Promise<RowOutcome[]>;
