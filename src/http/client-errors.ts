@@ -80,11 +80,11 @@ export const respondToClientError = ({ error, socket, connections, refuse }: Cli
   else if (last === undefined || last.req.complete)
     connections.enqueue(socket, () => refuse.connection(socket, apiError));
   else if (last !== current) connections.replaceLast(socket, () => refuse.connection(socket, apiError));
+  else if (last.headersSent) connections.enqueue(socket, () => endInStages(socket));
   else if (failStreamedBody(last.req, error.code === ENDED_EARLY ? BODY_ENDED_EARLY : BODY_NOT_HTTP)) return;
   // The request is logged as aborted.
   else if (error.code === ENDED_EARLY) refuse.connection(socket, apiError);
-  else if (!last.headersSent) refuse.request(last, apiError);
-  else connections.enqueue(socket, () => endInStages(socket));
+  else refuse.request(last, apiError);
 };
 
 const toApiError = ({ code, rawPacket, bytesParsed = 0 }: ClientError): ApiError => {

@@ -15,16 +15,16 @@ export class BodyAbortedError extends Error {
 const MAX_AHEAD_BYTES = 65_536;
 const MAX_AHEAD_PIECES = 1000;
 
-/** Requests whose bodies are being streamed, and what makes their readers throw an error. */
+/** Requests whose bodies are streamed, and what makes their readers throw an error. */
 const streamed = new WeakMap<IncomingMessage, (error: unknown) => void>();
 
-/** Whether the body is being streamed. The timeout for receiving a whole request then does not apply. */
+/** Whether the body is streamed. The timeout for receiving a whole request then does not apply. */
 export const isTimedByReader = (request: IncomingMessage): boolean => streamed.has(request);
 
 /**
- * Makes the reader of a streamed body throw `error`, because Node.js cannot parse the rest. The handler then responds, as
- * only it knows what it did with the first part.
- * @returns false if the body is not being streamed
+ * Makes the reader of a streamed body throw `error`, because Node.js cannot parse the rest. The handler responds, as only it
+ * knows what it did with the first part. It may already have stopped reading.
+ * @returns false if the body is not streamed
  */
 export const failStreamedBody = (request: IncomingMessage, error: unknown): boolean => {
   const fail = streamed.get(request);
@@ -63,8 +63,6 @@ export async function* streamBody(
     }
   } finally {
     body.stop();
-    // After a failure, the handler has not responded yet; until then, further errors of the parser have no effect.
-    if (!body.hasFailed()) streamed.delete(request);
   }
 }
 
@@ -108,7 +106,6 @@ const readAhead = (request: Request, response: Response, signal: AbortSignal) =>
       return taken;
     },
     fail,
-    hasFailed: (): boolean => failure !== undefined,
     hasEnded: (): boolean => isComplete && pieces.length === 0,
     throwIfFailed: (): void => {
       if (failure !== undefined) throw failure;

@@ -8,6 +8,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { killChildren } from '../support/children.ts';
 import { lockPlants } from '../support/lock-plants.ts';
+import { blockedStatements, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
 import { scrape } from '../support/scrape.ts';
 import { startStore } from '../support/store-process.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
@@ -607,6 +608,28 @@ describe('an import is interrupted by', () => {
     expect(await importing).toMatchObject({ status: 200, body: counts(3000) });
   });
 
+  test.each(['REQUEST_TIMEOUT', 'half-closing'])(
+    'failed rows, whatever happens until it responds: %s',
+    async (event) => {
+      await start({ REQUEST_TIMEOUT: '1' });
+      const unlock = await lockPlants(service.database.url);
+      const socket = connect({ port: Number(new URL(service.baseUrl).port), allowHalfOpen: true });
+      const answer = readAll(socket);
+      const rows = `${numbered(1, 2001)}{}\n`;
+      const head = `POST /plants/import?maxErrors=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}`;
+      socket.write(`${head}\r\nContent-Type: ${NDJSON}\r\nContent-Length: 9999999\r\n\r\n${rows}`);
+      await waitForBlocked(service.database, 'INSERT');
+      if (event === 'half-closing') socket.end();
+      else await setTimeout(3000);
+      await setTimeout(500);
+      await unlock();
+      const [responseHead, body = ''] = (await answer).split('\r\n\r\n');
+      expect(responseHead).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nConnection: close/i);
+      expect(JSON.parse(body)).toMatchObject({ ...counts(2001), failed: 1 });
+      socket.destroy();
+    },
+  );
+
   test('a lost database connection → 503, code 1501, with the line', async () => {
     await start();
     const request = openImport();
@@ -614,9 +637,12 @@ describe('an import is interrupted by', () => {
     await waitUntil('rows', async () => (await count()) >= 4000);
     const unlock = await lockPlants(service.database.url);
     request.write(numbered(6001, 12_000));
-    const blocked = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-    await waitUntil('a chunk', async () => (await service.database.query(`SELECT ${blocked}`)).length > 0);
-    await service.database.query(`SELECT pg_terminate_backend(pid) ${blocked}`);
+    // Two chunks: one that is not terminated would wait for the lock.
+    await waitUntil(
+      'chunks',
+      async () => (await blockedStatements(service.database)).filter((sql) => sql.includes('INSERT')).length === 2,
+    );
+    await terminateBlocked(service.database);
     const { status, body } = await answerOf(request);
     await unlock();
     expect([status, body.error]).toEqual([503, 1501]);
@@ -638,9 +664,8 @@ describe('an import is interrupted by', () => {
     for (const query of ['?atomic=true', '?onConflict=replace']) {
       const unlock = await lockPlants(service.database.url);
       const answer = importPlants(numbered(1, 3000), { query });
-      const blocked = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-      await waitUntil('a chunk', async () => (await service.database.query(`SELECT ${blocked}`)).length > 0);
-      await service.database.query(`SELECT pg_terminate_backend(pid) ${blocked}`);
+      await waitForBlocked(service.database, 'INSERT');
+      await terminateBlocked(service.database);
       expect(await answer).toMatchObject({ status: 503, body: { error: 1501 } });
       await unlock();
     }
