@@ -43,7 +43,7 @@ export const importAtomically = async (
   } catch (error) {
     if (error instanceof AtomicImportTooLargeError) throw error;
     const counts = { ...NOTHING, failed: tally.counts.failed };
-    throw new ImportInterruptedError(error, { storedUpTo: 0, counts, advice });
+    throw new ImportInterruptedError(signal.aborted ? signal.reason : error, { storedUpTo: 0, counts, advice });
   }
 };
 

@@ -22,6 +22,7 @@ type SessionOptions = {
 /** Sessions are separate from the connection pool, so that one that waits for its client blocks no other request. */
 export const createSessions = ({ url, connectTimeout, statementTimeout }: SessionOptions) => {
   const clients = new Set<Client>();
+  let isClosed = false;
   const open: OpenSession = async () => {
     const client = new Client({
       connectionString: withSettings(url, 'bulk'),
@@ -32,6 +33,10 @@ export const createSessions = ({ url, connectTimeout, statementTimeout }: Sessio
     // A broken connection also rejects the statement. Without a listener, the event would crash the process.
     client.on('error', () => {});
     await client.connect();
+    if (isClosed) {
+      end(client);
+      throw new Error('Connection terminated: the service is stopping');
+    }
     closeWhenSilent(client);
     clients.add(client);
     return {
@@ -51,8 +56,11 @@ export const createSessions = ({ url, connectTimeout, statementTimeout }: Sessio
   };
   return {
     open,
-    /** Closes all sessions. Their statements are rejected. */
-    close: (): void => clients.forEach(end),
+    /** Closes all sessions, also those that are being opened. Their statements are rejected. */
+    close: (): void => {
+      isClosed = true;
+      clients.forEach(end);
+    },
   };
 };
 

@@ -22,6 +22,7 @@ export const createPoolStatements = ({
   onConnectionLost,
 }: PoolStatementsOptions): Statements & { close: () => Promise<void> } => {
   const busy = new Set<PoolClient>();
+  let closed: Promise<void> | undefined;
   pool.on('error', onConnectionLost);
   const assertOpen = () => {
     if (pool.ending) throw new Error('Connection terminated: the pool is closed');
@@ -43,11 +44,12 @@ export const createPoolStatements = ({
         client.release();
       }
     },
-    close: async () => {
-      if (pool.ending) return;
-      const closed = pool.end();
-      for (const client of busy) void client.end();
-      await closed;
+    close: () => {
+      if (!closed) {
+        closed = pool.end();
+        for (const client of busy) void client.end();
+      }
+      return closed;
     },
   };
 };

@@ -734,6 +734,23 @@ describe('an import is interrupted by', () => {
     await unlock();
   });
 
+  test('a shutdown, even if an atomic import hangs', async () => {
+    await start({ SHUTDOWN_TIMEOUT: '4' });
+    const unlock = await lockPlants(service.database.url);
+    const request = openImport('?atomic=true');
+    request.end(numbered(1, 2500));
+    await waitForBlocked(service.database, 'INSERT');
+    const stopping = service.stopServer();
+    const { status, body } = await answerOf(request);
+    expect([status, body]).toMatchObject([
+      503,
+      { error: 1504, message: 'The service is stopping. Nothing is stored. Repeat the import.' },
+    ]);
+    await stopping;
+    await unlock();
+    expect(await count()).toBe(0);
+  });
+
   test('an invalid quote in CSV → 400, with the line', async () => {
     await start();
     const csv = `id,name\n${Array.from({ length: 2500 }, (_, index) => `${index},Fir\n`).join('')}9999,"a"b\n`;
