@@ -112,7 +112,8 @@ const readAhead = (request: Request, response: Response, signal: AbortSignal) =>
     },
     /** Waits for a piece, the end or a failure. After `timeout` ms, fails with a BodyStalledError. */
     waitForMore: async (timeout: number): Promise<void> => {
-      if (pieces.length > 0) return;
+      // The body may have failed while the last piece was used.
+      if (pieces.length > 0 || failure !== undefined) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       wake = resolve;
       let isOver = false;
