@@ -29,16 +29,16 @@ const MAX_PAGE_BYTES = 1_048_576;
 /** The maximum size of a name and tag in a page that shares its statement, in bytes: 1000 of them fit on a page. */
 const MAX_SHARED_PLANT_BYTES = 1024;
 
-/** How to read a long page. */
+/** Where to cut a page, and how PostgreSQL sends it. */
 export type PageOptions = {
   /** The maximum size of the names and tags, in bytes. A single plant may be longer. */
   maxBytes?: number;
   /**
-   * Cut the page before a plant with more bytes, even if it is the first, instead of at `maxBytes`. Adding up the bytes takes
-   * a sixth of PostgreSQL's time.
+   * Cuts the page before the first plant with more bytes instead; it may be empty then. PostgreSQL takes a tenth less time,
+   * because it does not add up the bytes.
    */
-  maxPlantBytes?: number | undefined;
-  /** In how many pieces PostgreSQL sends the page: it sends the first ones while it reads the others. */
+  maxPlantBytes?: number;
+  /** The number of rows in which PostgreSQL sends the page. It sends the first while it formats the others. */
   pieces?: number;
 };
 
@@ -87,17 +87,24 @@ export const createPlantPages = ({ database }: { database: Queries }) => ({
       maxPlantBytes === undefined
         ? Prisma.sql`sum(${contentBytes}) OVER so_far <= ${maxBytes} OR row_number() OVER so_far = 1`
         : Prisma.sql`${contentBytes} <= ${maxPlantBytes}`;
+    const [piece, byPiece] =
+      pieces === 1
+        ? [Prisma.sql`0`, Prisma.empty]
+        : [
+            Prisma.sql`(row_number() OVER so_far - 1) / ${Math.ceil((limit + 1) / pieces)}::int`,
+            Prisma.sql`GROUP BY piece ORDER BY piece`,
+          ];
     const found = Prisma.sql`
-      SELECT *, ${shown} AS shown, (row_number() OVER so_far - 1) / ${Math.ceil((limit + 1) / pieces)}::int AS piece
+      SELECT *, ${shown} AS shown, ${piece} AS piece
       FROM (SELECT id, name, tag FROM plants WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY id LIMIT ${limit + 1}) AS ahead
       WINDOW so_far AS (ORDER BY id ROWS UNBOUNDED PRECEDING)
       ORDER BY piece, id`;
-    const rows = await database.$queryRaw<Columns[]>`${selectColumns(found)} GROUP BY piece ORDER BY piece`;
+    const rows = await database.$queryRaw<Columns[]>`${selectColumns(found)} ${byPiece}`;
     return toPlantPage(rows, limit);
   },
 });
 
-/** What PostgreSQL returns; null if there are no plants. */
+/** A row that PostgreSQL returns: a page, or a piece of one. Null if there are no plants. */
 type Columns = {
   /** In decimal digits, separated by commas. */
   ids: string | null;

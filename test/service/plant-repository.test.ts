@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
+import { createPlantPages } from '../../src/plants/plant-pages.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
@@ -145,7 +146,9 @@ describe('search', () => {
   });
 
   test('reads the same page in any number of pieces', async () => {
-    await testDatabase.query("INSERT INTO plants SELECT i, 'Fir ' || i FROM generate_series(1, 100) i");
+    await testDatabase.query(
+      "INSERT INTO plants SELECT i, 'Fir ' || i, nullif(i % 2, 0) FROM generate_series(1, 100) i",
+    );
     for (const limit of [1, 9, 10, 99, 100, 101]) {
       for (const after of [undefined, 99n, 100n]) {
         const page = await repository.search({ limit, after });
@@ -154,10 +157,20 @@ describe('search', () => {
     }
   });
 
-  test('cuts a page where a piece ends', async () => {
+  test.each([1, 3, 5])('reads a page in %d pieces', async (pieces) => {
+    for (const id of [1, 2, 3, 4, 5]) await insert(id, 'Fir');
+    const query = jest.fn((...[sql, ...values]: Parameters<Database['$queryRaw']>) =>
+      database.$queryRaw(sql, ...values),
+    );
+    await createPlantPages({ database: { $queryRaw: query } as unknown as Database }).search({ limit: 4 }, { pieces });
+    expect(await query.mock.results[0]?.value).toHaveLength(pieces);
+  });
+
+  test('cuts a page at the end of a piece and within it', async () => {
     for (const id of [1, 2, 3, 4, 5]) await insert(id, 'x'.repeat(10));
     const page = async (maxBytes: number) => repository.search({ limit: 5 }, { maxBytes, pieces: 3 });
     expect(await page(20)).toMatchObject({ ids: ['1', '2'], isCut: true, hasNext: true });
+    expect(await page(30)).toMatchObject({ ids: ['1', '2', '3'], isCut: true, hasNext: true });
     expect(await page(50)).toMatchObject({ ids: ['1', '2', '3', '4', '5'], isCut: false, hasNext: false });
   });
 });
