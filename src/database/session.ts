@@ -35,7 +35,7 @@ export const createSessions = ({ url, connectTimeout, statementTimeout }: Sessio
     await client.connect();
     if (isClosed) {
       end(client);
-      throw new Error('Connection terminated: the service is stopping');
+      throw new Error('Connection terminated: the sessions are closed');
     }
     closeWhenSilent(client);
     clients.add(client);
@@ -56,7 +56,7 @@ export const createSessions = ({ url, connectTimeout, statementTimeout }: Sessio
   };
   return {
     open,
-    /** Closes all sessions, also those that are being opened. Their statements are rejected. */
+    /** Closes all sessions, also those that are being opened. Their statements and later calls of `open` are rejected. */
     close: (): void => {
       isClosed = true;
       clients.forEach(end);

@@ -15,7 +15,7 @@ type PoolStatementsOptions = {
 /**
  * Sends each statement on a free connection of the pool. For imports, because Prisma makes several copies of their long
  * parameters. `close` closes the pool without waiting for statements, which may take a minute: they are rejected as if the
- * connection was lost.
+ * connection was lost. It may be called again, and resolves once the pool is closed.
  */
 export const createPoolStatements = ({
   pool,
