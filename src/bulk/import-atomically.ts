@@ -1,7 +1,6 @@
-import type { ImportContext } from './import-context.ts';
+import type { ImportContext, ReadRows } from './import-context.ts';
 import { AtomicImportTooLargeError, ImportInterruptedError } from './import-errors.ts';
 import { createChunk } from './import-lanes.ts';
-import type { ImportRow } from './import-row.ts';
 import type { ImportOptions, ImportSummary } from './import-summary.ts';
 import { createTally, type ImportTally, type PlantRow } from './import-tally.ts';
 
@@ -16,14 +15,14 @@ const NOTHING_STORED = 'Nothing is stored. Repeat the import.';
  * @throws {AtomicImportTooLargeError} {ImportInterruptedError}
  */
 export const importAtomically = async (
-  rows: AsyncIterable<ImportRow>,
+  read: ReadRows,
   options: ImportOptions,
   { repository, signal }: ImportContext,
 ): Promise<ImportSummary> => {
   const tally = createTally(options);
   let advice = NOTHING_STORED;
   try {
-    const plants = await readAll(rows, tally, signal);
+    const plants = await readAll(read, tally, signal);
     if (tally.isOver()) return refuse(tally);
     // If a row is already known to fail, only checks the others.
     const writer = await repository.open({ ...options, dryRun: options.dryRun || tally.counts.failed > 0 });
@@ -59,10 +58,10 @@ const refuse = ({ counts: { failed }, errors }: ImportTally): ImportSummary => (
   isAccepted: false,
 });
 
-const readAll = async (rows: AsyncIterable<ImportRow>, tally: ImportTally, signal: AbortSignal) => {
+const readAll = async (read: ReadRows, tally: ImportTally, signal: AbortSignal) => {
   const plants: PlantRow[] = [];
   let length = 0;
-  for await (const row of rows) {
+  for await (const row of read(signal)) {
     signal.throwIfAborted();
     if ('error' in row) tally.fail(row);
     else {

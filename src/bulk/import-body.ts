@@ -1,10 +1,11 @@
+import { aborted } from 'node:util';
 import type { Request, Response } from 'express';
 import type { BodySlots } from '../http/body-slots.ts';
 import { streamDecompressor } from '../http/decompress.ts';
 import { readMediaType } from '../http/media-type.ts';
 import { createBodyReader, decodeText, sendContinue } from '../http/read-json-body.ts';
 import { BodyAbortedError, streamBody } from '../http/stream-body.ts';
-import type { ImportRow } from './import-row.ts';
+import type { ReadRows } from './import-context.ts';
 import { readJsonArray } from './read-json-array.ts';
 import { readCsv, readNdjson } from './read-rows.ts';
 
@@ -20,7 +21,7 @@ type ImportBodyOptions = {
 };
 
 /** @throws {ApiError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader */
-export type ImportBodyReader = (request: Request, response: Response, signal: AbortSignal) => AsyncIterable<ImportRow>;
+export type ImportBodyReader = (request: Request, response: Response) => ReadRows;
 
 /** Reads the rows of a request. Buffers a JSON array; streams the other formats. */
 export const createImportBodyReader = ({ bodyLimit, bodySlots, pauseTimeout }: ImportBodyOptions): ImportBodyReader => {
@@ -31,19 +32,23 @@ export const createImportBodyReader = ({ bodyLimit, bodySlots, pauseTimeout }: I
     parse: (bytes) => decodeText(bytes),
   });
 
-  async function* readArrayRows(request: Request, response: Response) {
-    yield* readJsonArray(await readArray(request, response));
+  async function* readArrayRows(request: Request, response: Response, signal: AbortSignal) {
+    const whenAborted = aborted(signal, request).then(() => {
+      throw signal.reason;
+    });
+    yield* readJsonArray(await Promise.race([readArray(request, response), whenAborted]));
   }
 
-  return (request, response, signal) => {
+  return (request, response) => {
     const type = readMediaType(IMPORT_TYPES, request.headers['content-type']);
     const decompress = streamDecompressor(request);
-    if (type === 'application/json') return readArrayRows(request, response);
-    sendContinue(request, response);
-    const bytes = decompress(streamBody(request, response, { pauseTimeout, signal }));
-    return (type === 'text/csv' ? readCsv : readNdjson)(whileWanted(bytes, response, signal), {
-      maxLineBytes: bodyLimit,
-    });
+    if (type === 'application/json') return (signal) => readArrayRows(request, response, signal);
+    const readRows = type === 'text/csv' ? readCsv : readNdjson;
+    return (signal) => {
+      sendContinue(request, response);
+      const bytes = decompress(streamBody(request, response, { pauseTimeout, signal }));
+      return readRows(whileWanted(bytes, response, signal), { maxLineBytes: bodyLimit });
+    };
   };
 };
 

@@ -51,13 +51,15 @@ type LanesOptions = {
   open: () => Promise<ChunkWriter>;
   tally: ImportTally;
   onStored: () => void;
+  /** Called with the error of each chunk that failed. */
+  onFailed: (cause: unknown) => void;
 };
 
 /**
  * Stores chunks concurrently. A chunk waits for earlier chunks that share an id with it, so that the first row with an id
  * wins.
  */
-export const createLanes = ({ open, tally, onStored }: LanesOptions) => {
+export const createLanes = ({ open, tally, onStored, onFailed }: LanesOptions) => {
   let writer: ChunkWriter | undefined;
   /** Chunks in order, from the first that is not stored yet. */
   const sent: Sent[] = [];
@@ -77,6 +79,7 @@ export const createLanes = ({ open, tally, onStored }: LanesOptions) => {
       onStored();
     } catch (cause) {
       failure ??= { cause };
+      onFailed(cause);
     } finally {
       underWay.delete(chunk);
     }
@@ -108,8 +111,6 @@ export const createLanes = ({ open, tally, onStored }: LanesOptions) => {
       await drain();
       if (failure !== undefined) throw failure.cause;
     },
-    /** Waits until no chunk is in flight. Never rejects. */
-    drain,
     close: async (): Promise<void> => writer?.close(),
     /** Whether a chunk was sent. */
     hasBegun: (): boolean => writer !== undefined,

@@ -63,7 +63,7 @@ describe('importPlants', () => {
           let call = 0;
           const { table, repository } = createTable(() => delays[call++ % delays.length] ?? 0);
           const summary = await importPlants(
-            rowsOf(ids),
+            () => rowsOf(ids),
             { ...OPTIONS, maxErrors: 10_000 },
             { repository, signal: never },
           );
@@ -79,12 +79,16 @@ describe('importPlants', () => {
     );
   });
 
-  test('sends chunks of 2,000 rows or a million characters, two at a time', async () => {
+  test('sends chunks of 2,000 rows or half a million characters, two at a time', async () => {
     const { sent, repository, mostUnderWay } = createTable(() => 5);
-    await importPlants(rowsOf(range(9000)), OPTIONS, { repository, signal: never });
+    await importPlants(() => rowsOf(range(9000)), OPTIONS, { repository, signal: never });
     expect([sent, mostUnderWay()]).toEqual([[2000, 2000, 2000, 2000, 1000], 2]);
     sent.length = 0;
-    await importPlants(rowsOf(range(5), 500_000), { ...OPTIONS, onConflict: 'skip' }, { repository, signal: never });
+    await importPlants(
+      () => rowsOf(range(5), 250_000),
+      { ...OPTIONS, onConflict: 'skip' },
+      { repository, signal: never },
+    );
     expect(sent).toEqual([2, 2, 1]);
   });
 
@@ -103,7 +107,7 @@ describe('importPlants', () => {
     const onProgress = ({ created }: { created: number }) => {
       stored = created;
     };
-    await importPlants(counted(), OPTIONS, { repository, signal: never, onProgress });
+    await importPlants(() => counted(), OPTIONS, { repository, signal: never, onProgress });
     expect(mostAhead).toBeLessThanOrEqual(6001);
   });
 
@@ -115,7 +119,7 @@ describe('importPlants', () => {
       }
     }
     const { table, repository } = createTable();
-    const summary = await importPlants(rows(), { ...OPTIONS, maxErrors }, { repository, signal: never });
+    const summary = await importPlants(() => rows(), { ...OPTIONS, maxErrors }, { repository, signal: never });
     expect(summary).toMatchObject({ created: maxErrors + 1, failed: maxErrors + 1, isAccepted: false });
     expect(summary.errors.map(({ line }) => line)).toEqual(range(maxErrors + 1).map((index) => 2 * index + 2));
     expect(table.size).toBe(maxErrors + 1);
@@ -127,7 +131,9 @@ describe('importPlants', () => {
       () => 1,
       (rows) => (rows[0]?.line === 6001 ? lost : undefined),
     );
-    const error = await importPlants(rowsOf(range(20_000)), OPTIONS, { repository, signal: never }).catch((e) => e);
+    const error = await importPlants(() => rowsOf(range(20_000)), OPTIONS, { repository, signal: never }).catch(
+      (e) => e,
+    );
     expect(error).toBeInstanceOf(ImportInterruptedError);
     expect(error).toMatchObject({ cause: lost, storedUpTo: 6000 });
     expect(error.message).toBe('Every row up to line 6000 is stored. Repeat the import with onConflict=skip.');
@@ -142,7 +148,7 @@ describe('importPlants', () => {
     }
     const { table, repository } = createTable(() => 10);
     const error = await importPlants(
-      rows(),
+      () => rows(),
       { ...OPTIONS, onConflict: 'replace' },
       { repository, signal: never },
     ).catch((e) => e);
@@ -159,15 +165,18 @@ describe('importPlants', () => {
       expect(open).toHaveBeenCalledTimes(count > 2000 ? 1 : 0);
       throw new Error('stalled');
     }
-    const importing = (count: number) => importPlants(rows(count), OPTIONS, { repository: { open }, signal: never });
+    const importing = (count: number) =>
+      importPlants(() => rows(count), OPTIONS, { repository: { open }, signal: never });
     await expect(importing(2000)).rejects.toThrow(/^No row is stored\. Repeat the import with onConflict=skip\.$/);
     await expect(importing(2001)).rejects.toThrow(/^Every row up to line 2000 is stored\./);
-    expect(await importPlants(rowsOf([]), OPTIONS, { repository: { open }, signal: never })).toMatchObject({
+    expect(await importPlants(() => rowsOf([]), OPTIONS, { repository: { open }, signal: never })).toMatchObject({
       created: 0,
     });
     expect(open).toHaveBeenCalledTimes(1);
     open.mockRejectedValueOnce(new Error('unreachable'));
-    await expect(importPlants(rowsOf([1]), OPTIONS, { repository: { open }, signal: never })).rejects.toMatchObject({
+    await expect(
+      importPlants(() => rowsOf([1]), OPTIONS, { repository: { open }, signal: never }),
+    ).rejects.toMatchObject({
       message: expect.stringMatching(/^No row is stored\./),
       cause: { message: 'unreachable' },
     });
@@ -182,7 +191,7 @@ describe('importPlants', () => {
       }
     }
     const { table, repository } = createTable();
-    const error = await importPlants(rows(), OPTIONS, { repository, signal: abort.signal }).catch((e) => e);
+    const error = await importPlants(() => rows(), OPTIONS, { repository, signal: abort.signal }).catch((e) => e);
     expect(error).toMatchObject({ cause: { name: 'AbortError' }, storedUpTo: table.size });
   });
 });
@@ -192,19 +201,19 @@ describe('importPlants, atomic', () => {
 
   test('accepts at most 10,000 rows', async () => {
     const { repository } = createTable();
-    expect(await importPlants(rowsOf(range(10_000)), atomic, { repository, signal: never })).toMatchObject({
+    expect(await importPlants(() => rowsOf(range(10_000)), atomic, { repository, signal: never })).toMatchObject({
       created: 10_000,
       isAccepted: true,
     });
-    await expect(importPlants(rowsOf(range(10_001)), atomic, { repository, signal: never })).rejects.toThrow(
+    await expect(importPlants(() => rowsOf(range(10_001)), atomic, { repository, signal: never })).rejects.toThrow(
       'An import with atomic=true should have at most 10000 rows. Nothing is stored.',
     );
   });
 
   test('accepts at most 16 million characters', async () => {
     const { repository } = createTable();
-    await expect(importPlants(rowsOf(range(17), 1_000_000), atomic, { repository, signal: never })).rejects.toThrow(
-      'at most 16777216 characters',
-    );
+    await expect(
+      importPlants(() => rowsOf(range(17), 1_000_000), atomic, { repository, signal: never }),
+    ).rejects.toThrow('at most 16777216 characters');
   });
 });

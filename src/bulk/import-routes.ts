@@ -23,14 +23,10 @@ export const addImportRoutes = (router: Router, options: ImportRoutesOptions): v
     .post(requireWriteScope, async (request, response) => {
       const query = parseParameters(importQuerySchema, request.query);
       const startedAt = performance.now();
-      const summary = await importer.run(
-        query,
-        (signal) => readRows(request, response, signal),
-        (end) => {
-          const duration = Math.round(performance.now() - startedAt);
-          request.log.info({ token: response.locals.tokenName, ...query, ...end, duration }, 'import ended');
-        },
-      );
+      const summary = await importer.run(query, readRows(request, response), (end) => {
+        const duration = Math.round(performance.now() - startedAt);
+        request.log.info({ token: response.locals.tokenName, ...query, ...end, duration }, 'import ended');
+      });
       // The import stopped early because too many rows failed.
       if (isLeftUnread(request)) closeAfter(response);
       sendSummary(response, summary, outputBudget);

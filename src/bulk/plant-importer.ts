@@ -2,10 +2,10 @@ import { OverloadedError } from '../batching/batch-queue.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { type BulkTrace, untraced } from './bulk-trace.ts';
+import type { ReadRows } from './import-context.ts';
 import { ImportInterruptedError } from './import-errors.ts';
 import { importPlants } from './import-plants.ts';
 import type { ImportRepository } from './import-repository.ts';
-import type { ImportRow } from './import-row.ts';
 import type { ImportCounts, ImportOptions, ImportSummary } from './import-summary.ts';
 
 /** Observes imports, for metrics. */
@@ -41,14 +41,9 @@ export const createPlantImporter = ({ repository, maxImports, observer, trace = 
      * Imports the rows that `read` returns. Calls `onEnd` once, even if the client has disconnected.
      * @throws {OverloadedError} too many imports are in progress; errors of `read` and `importPlants`
      */
-    run: async (
-      options: ImportOptions,
-      read: (signal: AbortSignal) => AsyncIterable<ImportRow>,
-      onEnd: (end: ImportEnd) => void,
-    ): Promise<ImportSummary> => {
+    run: async (options: ImportOptions, read: ReadRows, onEnd: (end: ImportEnd) => void): Promise<ImportSummary> => {
       if (inProgress >= maxImports) throw new OverloadedError('Too many imports are in progress.');
       const { signal } = stopping;
-      const rows = read(signal);
       // Dry runs are not counted, because they store nothing.
       const onProgress = options.dryRun || !observer ? () => {} : countAdded(observer.count);
       inProgress += 1;
@@ -61,7 +56,7 @@ export const createPlantImporter = ({ repository, maxImports, observer, trace = 
             onEnd({ ...countsOf(counts), ...end });
           };
           try {
-            const summary = await importPlants(rows, options, { repository, signal, onProgress });
+            const summary = await importPlants(read, options, { repository, signal, onProgress });
             finish(summary, { outcome: summary.isAccepted ? 'completed' : 'refused' });
             return summary;
           } catch (error) {

@@ -1,3 +1,4 @@
+import type { ReadRows } from '../bulk/import-context.ts';
 import { AtomicImportTooLargeError, ImportInterruptedError } from '../bulk/import-errors.ts';
 import { importPlants } from '../bulk/import-plants.ts';
 import { createImportRepository, type ImportRepository, LANES } from '../bulk/import-repository.ts';
@@ -108,13 +109,14 @@ type FileContext = {
 const importFile = async (file: ImportFile, options: ImportOptions, context: FileContext) => {
   const { outcome, repository, signal, maxLineBytes, onBytes, onProgress } = context;
   const { name, format } = file;
-  const bytes = readFileBytes(name, file, { signal, onBytes });
-  const rows = (format === 'csv' ? readCsv : readNdjson)(bytes, { maxLineBytes });
+  const readRows = format === 'csv' ? readCsv : readNdjson;
+  const read: ReadRows = (whileWanted) =>
+    readRows(readFileBytes(name, file, { signal: whileWanted, onBytes }), { maxLineBytes });
   const stop = (reason: unknown, advice: string, storedUpTo = 0) => {
     outcome.stopped = { file: name, reason, storedUpTo, advice };
   };
   try {
-    const summary = await importPlants(rows, options, { repository, signal, onProgress });
+    const summary = await importPlants(read, options, { repository, signal, onProgress });
     add(outcome, summary);
     outcome.errors.push(...summary.errors.map((error) => ({ file: name, ...error })));
     if (!summary.isAccepted) {

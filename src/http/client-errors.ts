@@ -7,7 +7,7 @@ import { commonErrors } from './common-errors.ts';
 import type { Connections } from './connections.ts';
 import { DEFAULT_HEADERS } from './response-headers.ts';
 import { sendJson } from './send-json.ts';
-import { failStreamedBody, isTimedByReader } from './stream-body.ts';
+import { failStreamedBody, isStreamed } from './stream-body.ts';
 
 /** The code of the error for a request that does not arrive within `requestTimeout`. */
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -73,13 +73,14 @@ export const respondToClientError = ({ error, socket, connections, refuse }: Cli
   const apiError = toApiError(error);
   const { current, last, unfinished } = connections.find(socket) ?? {};
   // Node.js reports a request once. The connection stays open, and the next request on it has its own time.
-  if (error.code === TIMEOUT && current?.req.complete === false && isTimedByReader(current.req)) return;
+  if (error.code === TIMEOUT && current?.req.complete === false && isStreamed(current.req)) return;
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
   // This is the rest of a body whose request already has its response.
   else if (unfinished?.complete === false) endInStages(socket);
   else if (last === undefined || last.req.complete)
     connections.enqueue(socket, () => refuse.connection(socket, apiError));
   else if (last !== current) connections.replaceLast(socket, () => refuse.connection(socket, apiError));
+  // Nothing may follow the response that is being sent.
   else if (last.headersSent) connections.enqueue(socket, () => endInStages(socket));
   else if (failStreamedBody(last.req, error.code === ENDED_EARLY ? BODY_ENDED_EARLY : BODY_NOT_HTTP)) return;
   // The request is logged as aborted.

@@ -60,47 +60,44 @@ export const bodyDecompressor = (request: Request) => {
  */
 export const streamDecompressor = (request: Request) => {
   const decompressor = decompressorFor(request);
-  if (decompressor === undefined) return (pieces: AsyncIterable<Buffer>): AsyncIterable<Buffer> => pieces;
-  return async function* (pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    let failure: unknown;
-    const source = async function* () {
-      try {
-        yield* pieces;
-      } catch (error) {
-        failure = error;
-        throw error;
-      }
-    };
-    try {
-      yield* decompressAll(source(), decompressor.createStream());
-    } catch (error) {
-      throw failure ?? notDecompressed(error);
-    }
-  };
+  return (pieces: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
+    decompressor === undefined ? pieces : decompressAll(pieces, decompressor.createStream(), notDecompressed);
 };
 
 /**
  * Decompresses all pieces. zlib itself drops data after the end of the compressed data, such as zeros between two members of
  * a gzip file and what follows them.
- * @throws {Error} if there is such data, or if the pieces are not valid
+ * @throws the errors of `pieces`; what `toError` returns if there is such data, or if the pieces are not valid
  */
 export async function* decompressAll(
   pieces: AsyncIterable<Buffer>,
   stream: Transform & { bytesWritten: number },
+  toError: (cause: unknown) => unknown = (cause) => cause,
 ): AsyncGenerator<Buffer> {
   const iterator = pieces[Symbol.asyncIterator]();
   let received = 0;
+  let failure: unknown;
+  const readNext = async () => {
+    try {
+      return await iterator.next();
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  };
   // Not `yield* pieces`, which would close them when the compressed data ends.
   const counted = async function* () {
-    for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+    for (let next = await readNext(); !next.done; next = await readNext()) {
       received += next.value.length;
       yield next.value;
     }
   };
   try {
     yield* pipeline(counted, stream, () => {});
-    const rest = await iterator.next();
-    if (!rest.done || stream.bytesWritten < received) throw new Error('There is data after the compressed data.');
+    const hasMore = stream.bytesWritten < received || !(await readNext()).done;
+    if (hasMore) throw new Error('There is data after the compressed data.');
+  } catch (error) {
+    throw failure ?? toError(error);
   } finally {
     await iterator.return?.();
   }

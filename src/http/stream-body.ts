@@ -15,15 +15,18 @@ export class BodyAbortedError extends Error {
 const MAX_AHEAD_BYTES = 65_536;
 const MAX_AHEAD_PIECES = 1000;
 
-/** Requests whose bodies are streamed, and what makes their readers throw an error. */
+/**
+ * Requests whose bodies are streamed, and what makes their readers throw an error. They stay here after the reader has
+ * stopped: until the handler has responded, neither the request timeout nor invalid data may replace its response.
+ */
 const streamed = new WeakMap<IncomingMessage, (error: unknown) => void>();
 
 /** Whether the body is streamed. The timeout for receiving a whole request then does not apply. */
-export const isTimedByReader = (request: IncomingMessage): boolean => streamed.has(request);
+export const isStreamed = (request: IncomingMessage): boolean => streamed.has(request);
 
 /**
  * Makes the reader of a streamed body throw `error`, because Node.js cannot parse the rest. The handler responds, as only it
- * knows what it did with the first part. It may already have stopped reading.
+ * knows what it did with the first part. The reader may already have stopped.
  * @returns false if the body is not streamed
  */
 export const failStreamedBody = (request: IncomingMessage, error: unknown): boolean => {
@@ -44,13 +47,31 @@ type StreamOptions = {
  * never sets the request flowing, so connections.ts would treat it as unread.)
  * @throws {BodyStalledError} {BodyAbortedError} the signal's reason
  */
-export async function* streamBody(
+export const streamBody = (
   request: Request,
   response: Response,
-  options: StreamOptions,
-): AsyncGenerator<Buffer> {
-  const body = readAhead(request, response, options.signal);
+  { pauseTimeout, signal }: StreamOptions,
+): AsyncIterableIterator<Buffer> => {
+  const body = readAhead(request, response, signal);
   streamed.set(request, body.fail);
+  const pieces = takePieces(body, pauseTimeout);
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    next: () => pieces.next(),
+    return: () => {
+      // A generator returns only after what it awaits, here the client.
+      body.stop();
+      return pieces.return(undefined);
+    },
+  };
+};
+
+async function* takePieces(
+  body: ReturnType<typeof readAhead>,
+  pauseTimeout: number,
+): AsyncGenerator<Buffer, undefined> {
   try {
     for (;;) {
       body.throwIfFailed();
@@ -58,8 +79,8 @@ export async function* streamBody(
         body.throwIfFailed();
         yield piece;
       }
-      if (body.hasEnded()) return;
-      await body.waitForMore(options.pauseTimeout);
+      if (body.hasEnded()) return undefined;
+      await body.waitForMore(pauseTimeout);
     }
   } finally {
     body.stop();
@@ -70,6 +91,7 @@ const readAhead = (request: Request, response: Response, signal: AbortSignal) =>
   let pieces: Buffer[] = [];
   let bytes = 0;
   let isComplete = false;
+  let isStopped = false;
   let failure: unknown;
   let wake = () => {};
   const onData = (piece: Buffer) => {
@@ -106,7 +128,7 @@ const readAhead = (request: Request, response: Response, signal: AbortSignal) =>
       return taken;
     },
     fail,
-    hasEnded: (): boolean => isComplete && pieces.length === 0,
+    hasEnded: (): boolean => isStopped || (isComplete && pieces.length === 0),
     throwIfFailed: (): void => {
       if (failure !== undefined) throw failure;
     },
@@ -124,7 +146,10 @@ const readAhead = (request: Request, response: Response, signal: AbortSignal) =>
       isOver = true;
       clearTimeout(timer);
     },
+    /** Stops reading. A pending `waitForMore` resolves. */
     stop: (): void => {
+      isStopped = true;
+      wake();
       if (!isComplete) request.pause();
       request.off('data', onData).off('end', onEnd);
       response.off('close', onClose);

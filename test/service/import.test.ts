@@ -4,7 +4,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { connect, type Socket } from 'node:net';
 import { text as readAll } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { killChildren } from '../support/children.ts';
 import { lockPlants } from '../support/lock-plants.ts';
@@ -22,6 +22,7 @@ const start = async (environment: Record<string, string> = {}) => {
 afterEach(() => service.stop());
 
 const NDJSON = 'application/x-ndjson';
+const GZIP = { 'Content-Encoding': 'gzip' };
 type Body = { created: number; replaced: number; skipped: number; failed: number; errors: object[] };
 
 type Import = { query?: string; type?: string; headers?: Record<string, string>; token?: string };
@@ -608,8 +609,8 @@ describe('an import is interrupted by', () => {
     expect(await importing).toMatchObject({ status: 200, body: counts(3000) });
   });
 
-  test.each(['REQUEST_TIMEOUT', 'half-closing'])(
-    'failed rows, whatever happens until it responds: %s',
+  test.each(['the request times out', 'the client ends its side'])(
+    'failed rows → 400 with the counts, although %s meanwhile',
     async (event) => {
       await start({ REQUEST_TIMEOUT: '1' });
       const unlock = await lockPlants(service.database.url);
@@ -619,16 +620,54 @@ describe('an import is interrupted by', () => {
       const head = `POST /plants/import?maxErrors=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}`;
       socket.write(`${head}\r\nContent-Type: ${NDJSON}\r\nContent-Length: 9999999\r\n\r\n${rows}`);
       await waitForBlocked(service.database, 'INSERT');
-      if (event === 'half-closing') socket.end();
-      else await setTimeout(3000);
-      await setTimeout(500);
+      if (event === 'the client ends its side') socket.end();
+      // Requests are checked once a second.
+      await setTimeout(event === 'the request times out' ? 2500 : 500);
       await unlock();
       const [responseHead, body = ''] = (await answer).split('\r\n\r\n');
       expect(responseHead).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nConnection: close/i);
       expect(JSON.parse(body)).toMatchObject({ ...counts(2001), failed: 1 });
+      expect(await count()).toBe(2001);
       socket.destroy();
     },
   );
+
+  const gzipOf = (rows: string, behind = '') =>
+    Buffer.concat([gzipSync(rows, { finishFlush: constants.Z_SYNC_FLUSH }), Buffer.from(behind)]);
+
+  test.each<[string, string, Record<string, string>, string | Buffer, number, object]>([
+    ['rows with taken ids', '?maxErrors=0', {}, numbered(1, 2001), 400, counts(0, 0, 0, 2001)],
+    ['compressed rows that fail', '?maxErrors=0', GZIP, gzipOf('{}\n'), 400, counts(0, 0, 0, 1)],
+    ['too many compressed rows', '?atomic=true', GZIP, gzipOf(numbered(1, 10_001)), 400, { error: 1002 }],
+    [
+      'compressed CSV',
+      '',
+      { ...GZIP, 'Content-Type': 'text/csv' },
+      gzipOf('id,name\n1,"a"b\n2,c\n'),
+      400,
+      { error: 1000 },
+    ],
+    ['corrupt gzip', '', GZIP, gzipOf(numbered(1, 9), 'x'.repeat(99)), 400, { error: 1000 }],
+    ['data behind gzip', '', GZIP, Buffer.concat([gzipSync(''), Buffer.from('\0x')]), 400, { error: 1000 }],
+  ])('%s, although the client pauses', async (_title, query, headers, bytes, status, body) => {
+    await start();
+    if (query === '?maxErrors=0') await importPlants(numbered(1, 2001));
+    const request = openImport(query, headers);
+    request.write(bytes);
+    // With REQUEST_TIMEOUT, it would be 408.
+    expect(await answerOf(request)).toMatchObject({ status, body });
+  });
+
+  test('a lost database connection, although the client pauses', async () => {
+    await start();
+    const unlock = await lockPlants(service.database.url);
+    const request = openImport();
+    request.write(numbered(1, 2001));
+    await waitForBlocked(service.database, 'INSERT');
+    await terminateBlocked(service.database);
+    expect(await answerOf(request)).toMatchObject({ status: 503, body: { error: 1501 } });
+    await unlock();
+  });
 
   test('a lost database connection → 503, code 1501, with the line', async () => {
     await start();
@@ -732,6 +771,16 @@ describe('an import is interrupted by', () => {
     await stopping;
     expect(performance.now() - startedAt).toBeLessThan(4000);
     await unlock();
+  });
+
+  test('a shutdown within a JSON array', async () => {
+    await start({ SHUTDOWN_TIMEOUT: '4', METRICS_PORT: '0' });
+    const request = openImport('', { 'Content-Type': 'application/json' });
+    request.write('[');
+    await waitUntil('it', async () => (await metrics()).value('plant_store_imports_in_progress') === 1);
+    const stopping = service.stopServer();
+    expect(await answerOf(request)).toMatchObject({ status: 503, body: { error: 1504 } });
+    await stopping;
   });
 
   test('a shutdown, even if an atomic import hangs', async () => {
