@@ -36,20 +36,21 @@ const importInChunks = async (
     onFailed: (cause) => ending.abort(cause),
   });
   const chunk = createChunk();
-  try {
-    try {
-      for await (const row of read(signal)) {
-        signal.throwIfAborted();
-        if ('error' in row) tally.fail(row);
-        else {
-          const full = chunk.add(row);
-          if (full) await lanes.send(full);
-        }
-        if (tally.isOver()) break;
+  const sendFullChunks = async () => {
+    for await (const row of read(signal)) {
+      signal.throwIfAborted();
+      if ('error' in row) tally.fail(row);
+      else {
+        const full = chunk.add(row);
+        if (full) await lanes.send(full);
       }
-    } catch (error) {
-      if (signal.reason !== TOO_MANY_FAILED) throw error;
+      if (tally.isOver()) break;
     }
+  };
+  try {
+    await sendFullChunks().catch((error: unknown) => {
+      if (signal.reason !== TOO_MANY_FAILED) throw error;
+    });
     // Rows before the one that exceeded `maxErrors` are stored, too.
     await lanes.send(chunk.take());
     await lanes.finish();
