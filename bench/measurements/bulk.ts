@@ -15,7 +15,7 @@ import { median } from './measure.ts';
 const EXIT_MS = 200;
 const MILLION = 1_000_000;
 /** Each measurement takes much longer than those of single requests. The second round visits the tasks in reverse order. */
-const ROUNDS = 2;
+const ROUNDS = 3;
 /** More rounds, because a few slow flushes of the disk decide a p99. */
 const LATENCY_ROUNDS = 5;
 const LATENCY = { id: 'latency', title: 'POST /plants during an import' };
