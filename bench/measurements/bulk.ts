@@ -14,7 +14,7 @@ import { median } from './measure.ts';
 /** Until PostgreSQL has noticed that the process of a closed connection has exited, and counts its CPU time. */
 const EXIT_MS = 200;
 const MILLION = 1_000_000;
-/** Each measurement takes much longer than those of single requests. The second round visits the tasks in reverse order. */
+/** Each measurement takes much longer than those of single requests. Every second round visits the tasks in reverse order. */
 const ROUNDS = 3;
 /** More rounds, because a few slow flushes of the disk decide a p99. */
 const LATENCY_ROUNDS = 5;
