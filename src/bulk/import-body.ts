@@ -1,7 +1,7 @@
 import { aborted } from 'node:util';
 import type { Request, Response } from 'express';
 import type { BodySlots } from '../http/body-slots.ts';
-import { streamDecompressor } from '../http/decompress.ts';
+import { bodyDecompressor } from '../http/decompress.ts';
 import { readMediaType } from '../http/media-type.ts';
 import { createBodyReader, decodeText, sendContinue } from '../http/read-json-body.ts';
 import { BodyAbortedError, streamBody } from '../http/stream-body.ts';
@@ -41,13 +41,14 @@ export const createImportBodyReader = ({ bodyLimit, bodySlots, pauseTimeout }: I
 
   return (request, response) => {
     const type = readMediaType(IMPORT_TYPES, request.headers['content-type']);
-    const decompress = streamDecompressor(request);
+    const decompress = bodyDecompressor(request);
     if (type === 'application/json') return (signal) => readArrayRows(request, response, signal);
     const readRows = type === 'text/csv' ? readCsv : readNdjson;
     return (signal) => {
       sendContinue(request, response);
-      const bytes = decompress(streamBody(request, response, { pauseTimeout, signal }));
-      return readRows(whileWanted(bytes, response, signal), { maxLineBytes: bodyLimit });
+      const pieces = streamBody(request, response, { pauseTimeout, signal });
+      const bytes = whileWanted(decompress ? decompress(pieces) : pieces, response, signal);
+      return readRows(bytes, { maxLineBytes: bodyLimit });
     };
   };
 };

@@ -53,12 +53,28 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
       if (enqueue.waiting() >= MAX_WAITING) throw tooManyBodies();
       return await enqueue(async () => {
         if (response.destroyed) throw new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
-        return parse(decompress ? await decompress(bytes, limit, () => bodyTooLarge(limit)) : bytes);
+        return parse(decompress ? await concatUpTo(limit, decompress(onePiece(bytes))) : bytes);
       });
     } finally {
       release();
     }
   };
+};
+
+async function* onePiece(bytes: Buffer) {
+  yield bytes;
+}
+
+/** @throws {ApiError} 1002; the errors of `pieces` */
+const concatUpTo = async (limit: number, pieces: AsyncIterable<Buffer>): Promise<Buffer> => {
+  const read: Buffer[] = [];
+  let size = 0;
+  for await (const piece of pieces) {
+    size += piece.length;
+    if (size > limit) throw bodyTooLarge(limit);
+    read.push(piece);
+  }
+  return Buffer.concat(read);
 };
 
 /** A client may wait for 100 Continue before it sends its body (RFC 9110 §10.1.1). HTTP/1.0 does not have it. */

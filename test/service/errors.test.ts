@@ -50,6 +50,15 @@ describe('code 1000: the body is not JSON or not UTF-8', () => {
     expect((await postBytes(plant(1), { ...json, 'Content-Encoding': 'gzip' })).body.error).toBe(1000);
   });
 
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('data after the compressed data (%s)', async (encoding, compress) => {
+    const body = Buffer.concat([compress(plant(1)), Buffer.alloc(4)]);
+    expect((await postBytes(body, { ...json, 'Content-Encoding': encoding })).body.error).toBe(1000);
+  });
+
   test('but the service ignores a leading byte order mark', async () => {
     const response = await postBytes(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), plant(1000)]), json);
     expect(response.status).toBe(200);
