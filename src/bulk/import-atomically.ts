@@ -1,5 +1,5 @@
 import type { ImportContext, ReadRows } from './import-context.ts';
-import { AtomicImportTooLargeError, ImportInterruptedError } from './import-errors.ts';
+import { AtomicImportTooLargeError, adviseRepeat, ImportInterruptedError } from './import-errors.ts';
 import { createChunk } from './import-lanes.ts';
 import type { ImportOptions, ImportSummary } from './import-summary.ts';
 import { createTally, type ImportTally, type PlantRow } from './import-tally.ts';
@@ -33,7 +33,7 @@ export const importAtomically = async (
         if (tally.isOver()) break;
       }
       if (tally.counts.failed > 0) return refuse(tally);
-      advice = 'Either all rows are stored or none. Repeat the import with onConflict=skip.';
+      advice = `Either all rows are stored or none. ${adviseRepeat(options)}`;
       await writer.commit();
     } finally {
       await writer.close();

@@ -1,4 +1,4 @@
-import type { ImportCounts } from './import-summary.ts';
+import type { ImportCounts, ImportOptions } from './import-summary.ts';
 
 /** An import ended before its whole input was read. `cause` is the reason. */
 export class ImportInterruptedError extends Error {
@@ -19,6 +19,10 @@ export class ImportInterruptedError extends Error {
     this.advice = advice;
   }
 }
+
+/** How to continue after an interruption, without storing a row twice or leaving out one. */
+export const adviseRepeat = ({ onConflict }: Pick<ImportOptions, 'onConflict'>): string =>
+  `Repeat the import with onConflict=${onConflict === 'replace' ? 'replace' : 'skip'}.`;
 
 /** An atomic import exceeds the limits. Nothing is stored. */
 export class AtomicImportTooLargeError extends Error {

@@ -216,4 +216,23 @@ describe('importPlants, atomic', () => {
       importPlants(() => rowsOf(range(17), 1_000_000), atomic, { repository, signal: never }),
     ).rejects.toThrow('at most 16777216 characters');
   });
+
+  test.each([
+    ['error', 'skip'],
+    ['skip', 'skip'],
+    ['replace', 'replace'],
+  ] as const)(
+    'with onConflict=%s advises to repeat with %s if its commit is not confirmed',
+    async (onConflict, next) => {
+      const { repository } = createTable();
+      const open: ImportRepository['open'] = async (options) => ({
+        ...(await repository.open(options)),
+        commit: () => Promise.reject(new Error('Connection terminated')),
+      });
+      const options = { ...atomic, onConflict };
+      await expect(importPlants(() => rowsOf([1]), options, { repository: { open }, signal: never })).rejects.toThrow(
+        `Either all rows are stored or none. Repeat the import with onConflict=${next}.`,
+      );
+    },
+  );
 });

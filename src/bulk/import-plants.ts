@@ -1,7 +1,7 @@
 import { addAbortListener } from 'node:events';
 import { importAtomically } from './import-atomically.ts';
 import type { ImportContext, ReadRows } from './import-context.ts';
-import { ImportInterruptedError } from './import-errors.ts';
+import { adviseRepeat, ImportInterruptedError } from './import-errors.ts';
 import { createChunk, createLanes } from './import-lanes.ts';
 import type { ImportOptions, ImportSummary } from './import-summary.ts';
 import { createTally } from './import-tally.ts';
@@ -82,7 +82,5 @@ const describeStored = (storedUpTo: number, failed: number): string =>
     ? 'It is not known whether any row is stored'
     : `Every row up to line ${storedUpTo} is stored${failed > 0 ? ', except those that failed' : ''}`;
 
-const adviceFor = ({ onConflict, dryRun }: ImportOptions, stored: string): string =>
-  dryRun
-    ? 'Nothing is stored because this was a dry run.'
-    : `${stored}. Repeat the import with onConflict=${onConflict === 'replace' ? 'replace' : 'skip'}.`;
+const adviceFor = (options: ImportOptions, stored: string): string =>
+  options.dryRun ? 'Nothing is stored because this was a dry run.' : `${stored}. ${adviseRepeat(options)}`;
