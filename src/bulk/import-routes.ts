@@ -1,5 +1,6 @@
 import type { RequestHandler, Response, Router } from 'express';
 import { closeAfter, isLeftUnread } from '../http/close-in-stages.ts';
+import { stringifyExact } from '../http/exact-json.ts';
 import { handleOtherMethods } from '../http/handle-other-methods.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
@@ -37,10 +38,5 @@ export const addImportRoutes = (router: Router, options: ImportRoutesOptions): v
 const sendSummary = (response: Response, summary: ImportSummary, budget: OutputBudget) => {
   const body = { ...countsOf(summary), errors: summary.errors };
   response.status(summary.isAccepted ? 200 : 400);
-  sendJsonText(response, JSON.stringify(body, withExactIds), budget);
+  sendJsonText(response, stringifyExact(body), budget);
 };
-
-const withExactIds = (_name: string, value: unknown) => (typeof value === 'bigint' ? rawJson(String(value)) : value);
-
-/** https://tc39.es/proposal-json-parse-with-source/; TypeScript has no types for it yet. */
-const { rawJSON: rawJson } = JSON as JSON & { rawJSON: (text: string) => unknown };

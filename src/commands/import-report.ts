@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { classifyDatabaseError } from '../database/database-error.ts';
+import { stringifyExact } from '../http/exact-json.ts';
 import { CommandError } from './command-error.ts';
 import type { FilesOutcome } from './import-files.ts';
 import { print } from './output.ts';
@@ -24,7 +25,7 @@ export const reportImport = async (outcome: FilesOutcome, { json, dryRun }: Repo
 /** Writes the failed rows as NDJSON. @throws {CommandError} */
 export const writeErrors = async (file: string, { errors }: FilesOutcome): Promise<void> => {
   try {
-    await writeFile(file, errors.map((error) => `${JSON.stringify(error, withExactIds)}\n`).join(''));
+    await writeFile(file, errors.map((error) => `${stringifyExact(error)}\n`).join(''));
   } catch (error) {
     throw new CommandError(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
   }
@@ -37,7 +38,7 @@ const toJson = ({ created, replaced, skipped, failed, errors, stopped }: FilesOu
   const end = stopped && {
     stopped: { file: stopped.file, storedUpTo: stopped.storedUpTo, message: explainStop(stopped) },
   };
-  return JSON.stringify({ created, replaced, skipped, failed, errors, ...end }, withExactIds);
+  return stringifyExact({ created, replaced, skipped, failed, errors, ...end });
 };
 
 const explainStop = ({ reason, advice }: NonNullable<FilesOutcome['stopped']>): string =>
@@ -51,8 +52,3 @@ const explainReason = (reason: unknown): string => {
   if (failure !== undefined) return 'The database connection was lost or timed out.';
   return (reason as Error).message.replace(/[^.]$/, '$&.');
 };
-
-const withExactIds = (_name: string, value: unknown) => (typeof value === 'bigint' ? rawJson(String(value)) : value);
-
-/** https://tc39.es/proposal-json-parse-with-source/; TypeScript has no types for it yet. */
-const { rawJSON: rawJson } = JSON as JSON & { rawJSON: (text: string) => unknown };

@@ -32,6 +32,13 @@ export const parseExactJson = (text: string): unknown => {
   return value;
 };
 
+/** Like `JSON.stringify`, except that a bigint becomes a number with all of its digits. */
+export const stringifyExact = (value: unknown): string =>
+  JSON.stringify(value, (_name, member) => (typeof member === 'bigint' ? rawJson(String(member)) : member));
+
+/** https://tc39.es/proposal-json-parse-with-source/; TypeScript has no types for it yet. */
+const { rawJSON: rawJson } = JSON as JSON & { rawJSON: (text: string) => unknown };
+
 const [QUOTE, BACKSLASH, COLON, COMMA] = ['"', '\\', ':', ','].map((character) => character.charCodeAt(0));
 const [BRACE, BRACE_END, BRACKET, BRACKET_END] = ['{', '}', '[', ']'].map((character) => character.charCodeAt(0));
 
