@@ -250,13 +250,13 @@ describe('CSV', () => {
   });
 
   const HEADER = 'The header row of the CSV';
-  const EXAMPLE = 'Example of a header row: id,name,tag';
+  const EXAMPLE = 'It should be like id,name,tag, in any order.';
 
   test.each([
     ['no header row', '', 1003, `${HEADER} is missing. ${EXAMPLE}`],
     ['only empty lines', '\n\n', 1003, `${HEADER} is missing. ${EXAMPLE}`],
-    ['no column name', 'id\n1', 1003, `${HEADER} lacks the column name. ${EXAMPLE}`],
-    ['a plant as the header row', '1,Fir\n', 1003, `${HEADER} lacks the column id and name. ${EXAMPLE}`],
+    ['no column name', 'id\n1', 1003, `${HEADER} lacks name. ${EXAMPLE}`],
+    ['a plant as the header row', '1,Fir\n', 1003, `${HEADER} lacks id and name. ${EXAMPLE}`],
     ['two columns with the same name', 'id,name,id\n', 1003, `${HEADER} names the column id twice. ${EXAMPLE}`],
     [
       'a quote within a field',

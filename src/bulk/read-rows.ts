@@ -72,12 +72,15 @@ const findColumns = (fields: CsvField[]): Columns => {
     if (names.indexOf(name) !== names.lastIndexOf(name)) throw headerWrong(`names the column ${name} twice`);
   }
   const missing = ['id', 'name'].filter((name) => !names.includes(name));
-  if (missing.length > 0) throw headerWrong(`lacks the column ${missing.join(' and ')}`);
+  if (missing.length > 0) throw headerWrong(`lacks ${missing.join(' and ')}`);
   return { id: names.indexOf('id'), name: names.indexOf('name'), tag: names.indexOf('tag'), count: names.length };
 };
 
 const headerWrong = (what: string) =>
-  new ApiError(commonErrors.fieldWrong, `The header row of the CSV ${what}. Example of a header row: id,name,tag`);
+  new ApiError(
+    commonErrors.fieldWrong,
+    `The header row of the CSV ${what}. It should be like id,name,tag, in any order.`,
+  );
 
 const toCsvRow = (line: number, fields: CsvField[], columns: Columns): ImportRow =>
   toRow(line, csvPlantSchema, 'The row', () => {
