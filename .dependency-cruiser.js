@@ -1,5 +1,5 @@
 /** What a feature may import of the rest of src/. Features import no other feature, except where a line below says so. */
-const shared = ['http', 'openapi', 'batching', 'database', 'generated'];
+const shared = ['http', 'bodies', 'openapi', 'batching', 'database', 'generated'];
 
 /**
  * Which folders of src/ a folder may import, besides itself. Unit tests may import more. The root files assemble the
@@ -7,15 +7,18 @@ const shared = ['http', 'openapi', 'batching', 'database', 'generated'];
  */
 const mayImport = {
   http: [],
+  bodies: ['http'],
+  server: ['http', 'bodies'],
   openapi: ['http'],
   database: ['generated'],
   batching: ['database'],
   config: [],
-  observability: ['config', 'http', 'batching', 'version.ts'],
+  observability: ['config', 'http', 'server', 'batching', 'version.ts'],
   'embedded-postgres': [],
   health: shared,
   plants: shared,
-  bulk: [...shared, 'plants'],
+  imports: [...shared, 'plants'],
+  exports: [...shared, 'plants', 'server'],
   limits: shared,
   tokens: [...shared, 'limits'],
   documentation: shared,
@@ -60,7 +63,7 @@ export default {
       'no-http-in-repositories',
       'A repository knows no HTTP.',
       { path: REPOSITORY },
-      { path: ['^src/(http|openapi)/', packages('express')] },
+      { path: ['^src/(http|bodies|server|openapi)/', packages('express')] },
     ),
     forbid(
       'database-in-repositories-only',

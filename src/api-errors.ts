@@ -1,9 +1,9 @@
 import { OverloadedError } from './batching/batch-queue.ts';
-import { toBulkApiError } from './bulk/bulk-api-errors.ts';
 import { classifyDatabaseError, OutcomeUnknownError } from './database/database-error.ts';
 import { DatabaseNotMigratedError } from './database/migration-state.ts';
 import { ApiError, type ErrorCode, unavailable } from './http/api-error.ts';
 import { commonErrors } from './http/common-errors.ts';
+import { toImportApiError } from './imports/import-api-errors.ts';
 import { plantErrorCodes, toPlantApiError } from './plants/plant-api-errors.ts';
 import { tokenErrorCodes, toTokenApiError } from './tokens/token-api-errors.ts';
 
@@ -18,7 +18,7 @@ export const toApiError = (error: unknown): ApiError =>
     ? error
     : (toPlantApiError(error) ??
       toTokenApiError(error) ??
-      toBulkApiError(error, toApiError) ??
+      toImportApiError(error, toApiError) ??
       toCommonApiError(error));
 
 const toCommonApiError = (error: unknown): ApiError => {

@@ -1,10 +1,10 @@
 import { errorCodes } from './api-errors.ts';
-import { bulkPaths, bulkSchemas } from './bulk/bulk-openapi.ts';
-import { exportPaths } from './bulk/export-openapi.ts';
 import { documentationPaths } from './documentation/documentation-openapi.ts';
+import { exportPaths } from './exports/export-openapi.ts';
 import { healthPaths } from './health/health-openapi.ts';
 import { errorSchema, problemSchema } from './http/api-error.ts';
 import { commonErrors } from './http/common-errors.ts';
+import { importPaths, importSchemas } from './imports/import-openapi.ts';
 import { describeErrors, describePaths, HTTP_ERRORS } from './openapi/describe-paths.ts';
 import { headers, headersOf } from './openapi/headers.ts';
 import { toJsonSchema } from './openapi/openapi.ts';
@@ -65,14 +65,14 @@ export const createOpenApiDocument = ({ basePath }: { basePath: string }) => ({
   servers: [{ url: basePath || '/', description: 'This service' }],
   tags: TAGS,
   paths: describePaths(
-    { ...bulkPaths, ...exportPaths, ...plantPaths, ...documentationPaths({ basePath, errorCodes }), ...healthPaths },
+    { ...importPaths, ...exportPaths, ...plantPaths, ...documentationPaths({ basePath, errorCodes }), ...healthPaths },
     tokenErrors,
   ),
   components: {
     securitySchemes: { bearerAuth: BEARER_AUTH },
     schemas: {
       ...plantSchemas,
-      ...bulkSchemas,
+      ...importSchemas,
       Error: toJsonSchema(errorSchema),
       Problem: toJsonSchema(problemSchema),
     },

@@ -1,10 +1,7 @@
 import type { Logger } from 'pino';
 import { errorCodes } from './api-errors.ts';
 import { createApp } from './app.ts';
-import { createPlantExports } from './bulk/export-plants.ts';
-import { createImportRepository } from './bulk/import-repository.ts';
-import { createImportSchedule } from './bulk/import-schedule.ts';
-import { createPlantImporter } from './bulk/plant-importer.ts';
+import { createBodySlots } from './bodies/body-slots.ts';
 import type { Config } from './config/config.ts';
 import {
   BULK_STATEMENT_TIMEOUT,
@@ -15,11 +12,12 @@ import {
 } from './database/database.ts';
 import { createSessions } from './database/session.ts';
 import { createPoolStatements } from './database/statements.ts';
+import { createPlantExports } from './exports/export-plants.ts';
 import { createReadyCheck } from './health/ready-check.ts';
-import { createBodySlots } from './http/body-slots.ts';
-import { createHttpServer } from './http/http-server.ts';
-import { createMessageClasses } from './http/message-classes.ts';
 import { createOutputBudget } from './http/send-json.ts';
+import { createImportRepository } from './imports/import-repository.ts';
+import { createImportSchedule } from './imports/import-schedule.ts';
+import { createPlantImporter } from './imports/plant-importer.ts';
 import { createFailedTokens } from './limits/failed-tokens.ts';
 import { createRateLimit } from './limits/rate-limit.ts';
 import { createRateLimitRepository } from './limits/rate-limit-repository.ts';
@@ -28,6 +26,8 @@ import { createPlantRepository } from './plants/plant-repository.ts';
 import { createPlantService } from './plants/plant-service.ts';
 import { createSearchIndex } from './plants/search-index.ts';
 import { limitRequests, type RequestLimits } from './request-limits.ts';
+import { createHttpServer } from './server/http-server.ts';
+import { createMessageClasses } from './server/message-classes.ts';
 import { createJwtVerifier } from './tokens/jwt-verifier.ts';
 import { createTokenRepository } from './tokens/token-repository.ts';
 import { createTokenVerifier } from './tokens/token-verifier.ts';

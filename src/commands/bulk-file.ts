@@ -3,8 +3,8 @@ import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { addAbortSignal, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import { type ExportFormat, exportFormats } from '../bulk/write-rows.ts';
-import { decompressAll } from '../http/decompress.ts';
+import { decompressAll } from '../bodies/decompress.ts';
+import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
 import { CommandError } from './command-error.ts';
 import { print } from './output.ts';
 

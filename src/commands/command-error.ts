@@ -4,7 +4,7 @@ import { DatabaseEncodingError } from '../database/database-encoding.ts';
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { MigrationError } from '../database/migrate.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/binaries.ts';
-import { ListenError } from '../http/http-server.ts';
+import { ListenError } from '../server/http-server.ts';
 import { dataFolder } from './lease-database.ts';
 
 /** A command failed for a reason outside the program; `message` says what is wrong and what to do. */

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { createPlantExports } from '../bulk/export-plants.ts';
-import { type ExportFormat, exportFormats, writeRows } from '../bulk/write-rows.ts';
 import type { Config } from '../config/config.ts';
 import { CONNECT_TIMEOUT } from '../database/database.ts';
+import { createPlantExports } from '../exports/export-plants.ts';
+import { type ExportFormat, exportFormats, writeRows } from '../exports/write-rows.ts';
 import { type FileFormat, formatOf, STDIO, writeFileBytes } from './bulk-file.ts';
 import { CommandError } from './command-error.ts';
 import { interruptible } from './interruptible.ts';

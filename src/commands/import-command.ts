@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { MAX_ATOMIC_ROWS } from '../bulk/import-atomically.ts';
-import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, MAX_ERRORS } from '../bulk/import-parameters.ts';
-import type { ImportOptions } from '../bulk/import-summary.ts';
-import { type ExportFormat, exportFormats } from '../bulk/write-rows.ts';
 import type { Config } from '../config/config.ts';
+import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
+import { MAX_ATOMIC_ROWS } from '../imports/import-atomically.ts';
+import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, MAX_ERRORS } from '../imports/import-parameters.ts';
+import type { ImportOptions } from '../imports/import-summary.ts';
 import { formatOf, STDIO } from './bulk-file.ts';
 import { CommandError } from './command-error.ts';
 import { type ImportFile, importFiles } from './import-files.ts';

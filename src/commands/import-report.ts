@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
+import { stringifyExact } from '../bodies/exact-json.ts';
 import { classifyDatabaseError } from '../database/database-error.ts';
-import { stringifyExact } from '../http/exact-json.ts';
 import { CommandError } from './command-error.ts';
 import type { FilesOutcome } from './import-files.ts';
 import { print } from './output.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { createHttpServer } from '../http/http-server.ts';
+import { createHttpServer } from '../server/http-server.ts';
 
 /** The longest time that a client may take to send a request, in ms. */
 const REQUEST_TIMEOUT = 10_000;

@@ -1,8 +1,8 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
+import type { JsonBodyReader } from '../bodies/read-json-body.ts';
 import { handleOtherMethods } from '../http/handle-other-methods.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { parsePreconditions } from '../http/preconditions.ts';
-import type { JsonBodyReader } from '../http/read-json-body.ts';
 import type { OutputBudget } from '../http/send-json.ts';
 import { sendJson, sendJsonText } from '../http/send-json.ts';
 import { newPlantSchema, type Plant, plantPatchSchema, plantSchema, type StoredPlant } from './plant.ts';

@@ -26,7 +26,7 @@ const importSummarySchema = z.object({
     .describe('The failed rows in line order: at most `maxErrors`, and the one that stopped the import.'),
 });
 
-export const bulkSchemas = { ImportSummary: toJsonSchema(importSummarySchema) };
+export const importSchemas = { ImportSummary: toJsonSchema(importSummarySchema) };
 
 const flag: Parameter['schema'] = { type: 'string', enum: ['true', 'false'], default: 'false' };
 
@@ -113,4 +113,4 @@ const importPlants: Operation = {
 };
 
 /** Must come before `/plants/{id}`, which also matches the path. */
-export const bulkPaths = { '/plants/import': { post: importPlants } } satisfies Record<string, Path>;
+export const importPaths = { '/plants/import': { post: importPlants } } satisfies Record<string, Path>;

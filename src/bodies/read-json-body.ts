@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Request, Response } from 'express';
-import { ApiError } from './api-error.ts';
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
 import type { BodySlots } from './body-slots.ts';
-import { commonErrors } from './common-errors.ts';
 import { bodyDecompressor } from './decompress.ts';
 import { JsonTooComplexError, parseExactJson } from './exact-json.ts';
 import { bodyTooLarge, gatherBody, tooManyBodies } from './gather-body.ts';

@@ -1,6 +1,6 @@
 import type { RequestHandler, Response, Router } from 'express';
+import { stringifyExact } from '../bodies/exact-json.ts';
 import { closeAfter, isLeftUnread } from '../http/close-in-stages.ts';
-import { stringifyExact } from '../http/exact-json.ts';
 import { handleOtherMethods } from '../http/handle-other-methods.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { type OutputBudget, sendJsonText } from '../http/send-json.ts';

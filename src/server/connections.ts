@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { closeAfter } from './close-in-stages.ts';
+import { closeAfter } from '../http/close-in-stages.ts';
 import { readInSlices } from './read-in-slices.ts';
 
 /**

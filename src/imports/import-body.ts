@@ -1,10 +1,10 @@
 import { aborted } from 'node:util';
 import type { Request, Response } from 'express';
-import type { BodySlots } from '../http/body-slots.ts';
-import { bodyDecompressor } from '../http/decompress.ts';
-import { readMediaType } from '../http/media-type.ts';
-import { createBodyReader, decodeText, sendContinue } from '../http/read-json-body.ts';
-import { BodyAbortedError, streamBody } from '../http/stream-body.ts';
+import type { BodySlots } from '../bodies/body-slots.ts';
+import { bodyDecompressor } from '../bodies/decompress.ts';
+import { readMediaType } from '../bodies/media-type.ts';
+import { createBodyReader, decodeText, sendContinue } from '../bodies/read-json-body.ts';
+import { BodyAbortedError, streamBody } from '../bodies/stream-body.ts';
 import type { ReadRows } from './import-context.ts';
 import { readJsonArray } from './read-json-array.ts';
 import { readCsv, readNdjson } from './read-rows.ts';

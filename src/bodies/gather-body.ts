@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
-import { ApiError, unavailable } from './api-error.ts';
+import { ApiError, unavailable } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
 import type { BodySlots } from './body-slots.ts';
-import { commonErrors } from './common-errors.ts';
 
 /** Larger bodies, in bytes, need a slot. */
 const SMALL_BODY = 16_384;

@@ -1,6 +1,6 @@
 import { parse as parseContentType } from 'content-type';
-import { ApiError } from './api-error.ts';
-import { commonErrors } from './common-errors.ts';
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
 
 /**
  * Checks the Content-Type of a request: the media type must be one of `expected`, the charset UTF-8 if there is one.

@@ -3,11 +3,11 @@ import type { NextFunction, RequestHandler, Response, Router } from 'express';
 import { z } from 'zod';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { allowPauses } from '../http/connections.ts';
 import { handleOtherMethods } from '../http/handle-other-methods.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import type { PlantPage } from '../plants/plant-pages.ts';
 import { plantQuerySchema } from '../plants/plant-parameters.ts';
+import { allowPauses } from '../server/connections.ts';
 import type { PlantExports } from './export-plants.ts';
 import { contentTypes, type ExportFormat, exportFormats, writeRows } from './write-rows.ts';
 

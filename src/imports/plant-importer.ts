@@ -1,7 +1,7 @@
 import { OverloadedError } from '../batching/batch-queue.ts';
+import { type BulkTrace, untraced } from '../batching/bulk-trace.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { type BulkTrace, untraced } from './bulk-trace.ts';
 import type { ReadRows } from './import-context.ts';
 import { ImportInterruptedError } from './import-errors.ts';
 import { importPlants } from './import-plants.ts';

@@ -1,7 +1,7 @@
 import { CsvError, parse } from 'csv-parse';
+import { decodeText } from '../bodies/read-json-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { decodeText } from '../http/read-json-body.ts';
 import { withoutByteOrderMark } from './split-lines.ts';
 import { createTurns } from './take-turns.ts';
 

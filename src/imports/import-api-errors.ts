@@ -1,10 +1,10 @@
+import { BodyAbortedError, BodyStalledError } from '../bodies/stream-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { BodyAbortedError, BodyStalledError } from '../http/stream-body.ts';
 import { AtomicImportTooLargeError, ImportInterruptedError } from './import-errors.ts';
 
 /** @param toApiError maps the cause of an interrupted import. @returns undefined for an error that is not about imports */
-export const toBulkApiError = (error: unknown, toApiError: (cause: unknown) => ApiError): ApiError | undefined => {
+export const toImportApiError = (error: unknown, toApiError: (cause: unknown) => ApiError): ApiError | undefined => {
   if (error instanceof AtomicImportTooLargeError) return new ApiError(commonErrors.bodyTooLarge, error.message);
   if (error instanceof BodyStalledError) return new ApiError(commonErrors.requestTooSlow, error.message);
   if (error instanceof BodyAbortedError) return new ApiError(commonErrors.bodyNotJson, error.message);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { readCsv as importCsv, readNdjson as importNdjson } from '../imports/read-rows.ts';
 import type { PlantPage } from '../plants/plant-pages.ts';
-import { readCsv as importCsv, readNdjson as importNdjson } from './read-rows.ts';
 import { type ExportFormat, writeRows } from './write-rows.ts';
 
 type Row = [id: string, name: string, tag: string | null];

@@ -1,13 +1,13 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ApiError } from './api-error.ts';
-import { closeAfter, endInStages } from './close-in-stages.ts';
-import { commonErrors } from './common-errors.ts';
+import { failStreamedBody, isStreamed } from '../bodies/stream-body.ts';
+import { ApiError } from '../http/api-error.ts';
+import { closeAfter, endInStages } from '../http/close-in-stages.ts';
+import { commonErrors } from '../http/common-errors.ts';
+import { DEFAULT_HEADERS } from '../http/response-headers.ts';
+import { sendJson } from '../http/send-json.ts';
 import type { Connections } from './connections.ts';
-import { DEFAULT_HEADERS } from './response-headers.ts';
-import { sendJson } from './send-json.ts';
-import { failStreamedBody, isStreamed } from './stream-body.ts';
 
 /** The code of the error for a request that does not arrive within `requestTimeout`. */
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';

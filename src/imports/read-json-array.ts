@@ -1,7 +1,7 @@
+import { endOfString } from '../bodies/exact-json.ts';
+import { parseJsonText } from '../bodies/read-json-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { endOfString } from '../http/exact-json.ts';
-import { parseJsonText } from '../http/read-json-body.ts';
 import { newPlantSchema } from '../plants/plant.ts';
 import { type ImportRow, toRow } from './import-row.ts';
 import { createTurns } from './take-turns.ts';

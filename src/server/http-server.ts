@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import type { ApiError } from './api-error.ts';
+import type { ApiError } from '../http/api-error.ts';
+import { closeAfter } from '../http/close-in-stages.ts';
 import {
   type ClientError,
   CONNECT_NOT_ALLOWED,
@@ -9,7 +10,6 @@ import {
   REQUEST_NOT_HTTP,
   respondToClientError,
 } from './client-errors.ts';
-import { closeAfter } from './close-in-stages.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { MessageClasses } from './message-classes.ts';
 

@@ -1,6 +1,6 @@
+import { parseJson } from '../bodies/read-json-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { parseJson } from '../http/read-json-body.ts';
 import { newPlantSchema, plantSchema } from '../plants/plant.ts';
 import { plantPathSchema } from '../plants/plant-parameters.ts';
 import { type ImportRow, toRow, toRowError } from './import-row.ts';

@@ -1,8 +1,8 @@
 import { pipeline, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Request } from 'express';
-import { ApiError } from './api-error.ts';
-import { commonErrors } from './common-errors.ts';
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
 
 /** Keyed by Content-Encoding (RFC 9110 §8.4.1). */
 const decompressors = new Map([

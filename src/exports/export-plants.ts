@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { OverloadedError } from '../batching/batch-queue.ts';
+import { type BulkTrace, untraced } from '../batching/bulk-trace.ts';
 import type { Database } from '../database/database.ts';
 import { isStatementTimeout } from '../database/database-error.ts';
 import { inSnapshot } from '../database/snapshot.ts';
 import { SearchTimeoutError } from '../plants/plant-errors.ts';
 import { createPlantPages, type PageOptions, type PlantFilter, type PlantPage } from '../plants/plant-pages.ts';
-import { type BulkTrace, untraced } from './bulk-trace.ts';
 
 /** The maximum number of plants per page. With smaller pages, the overhead per statement exceeds the cost of the rows. */
 const MAX_PAGE_SIZE = 5000;
