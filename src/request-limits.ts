@@ -27,7 +27,7 @@ export type RequestLimits = {
     count: number;
     /** Chunks of rows. Those of all imports share connections in addition to DATABASE_CONNECTIONS. */
     chunks: BatchLimits;
-    /** For a chunk, and for merging the search index, in ms. */
+    /** For a chunk, in ms. */
     statementTimeout: number;
   };
   /** The maximum number of large request bodies that are read concurrently. */

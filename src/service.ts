@@ -24,7 +24,6 @@ import { createRateLimitRepository } from './limits/rate-limit-repository.ts';
 import { createInstruments } from './observability/instruments.ts';
 import { createPlantRepository } from './plants/plant-repository.ts';
 import { createPlantService } from './plants/plant-service.ts';
-import { createSearchIndex } from './plants/search-index.ts';
 import { limitRequests, type RequestLimits } from './request-limits.ts';
 import { createHttpServer } from './server/http-server.ts';
 import { createMessageClasses } from './server/message-classes.ts';
@@ -97,16 +96,11 @@ export const createService = async (options: ServiceOptions) => {
     }),
     onConnectionLost,
   });
-  // Imports have their own connections, so that no request waits for one. The search index is merged on one more.
+  // Imports have their own connections, so that no request waits for one.
   const importTimeouts = { connectTimeout, statementTimeout: imports.statementTimeout };
   const importSessions = createSessions({ url: databaseUrl, ...importTimeouts });
   const importStatements = createPoolStatements({
-    pool: createPool({
-      url: databaseUrl,
-      purpose: 'bulk',
-      connections: imports.chunks.batches + 1,
-      ...importTimeouts,
-    }),
+    pool: createPool({ url: databaseUrl, connections: imports.chunks.batches, ...importTimeouts }),
     onConnectionLost,
   });
   const plantExports = createPlantExports({
@@ -118,13 +112,11 @@ export const createService = async (options: ServiceOptions) => {
   instruments.watchExports(plantExports.counts);
   const tokens = createTokenRepository({ database });
   const readyCheck = createReadyCheck({ database, timeout: lookUpTimeout });
-  const searchIndex = createSearchIndex({
-    database: importStatements,
-    onMergeFailed: (error) => logger.warn({ err: error }, 'could not merge new names into the search index'),
+  const plants = createPlantService({
+    repository: createPlantRepository({ database }),
+    limits,
+    observeQueue: instruments.observeQueue,
   });
-  const onNewNames = searchIndex.noteNewNames;
-  const plantRepository = createPlantRepository({ database, onNewNames });
-  const plants = createPlantService({ repository: plantRepository, limits, observeQueue: instruments.observeQueue });
   const importer = createPlantImporter({
     repository: createImportRepository({
       shared: importStatements,
@@ -134,8 +126,6 @@ export const createService = async (options: ServiceOptions) => {
         observe: (queue) => instruments.observeQueue('imports', queue),
         lastRequestAt: plants.lastRequestAt,
       }),
-      onManyNames: searchIndex.postpone,
-      onNewNames,
     }),
     maxImports: imports.count,
     observer: instruments.observeImports,
@@ -171,9 +161,8 @@ export const createService = async (options: ServiceOptions) => {
     maxConnections: config.maxConnections,
     onRefused: instruments.countRefusal,
   });
-  /** Does not wait for chunks in flight, nor for a merge, which may take a minute. */
+  /** Does not wait for chunks in flight, which may take a minute. */
   const closeImports = () => {
-    searchIndex.stop();
     importSessions.close();
     return importStatements.close();
   };
@@ -186,8 +175,6 @@ export const createService = async (options: ServiceOptions) => {
     start: async () => {
       try {
         await instruments.start();
-        // An earlier process may have left some.
-        searchIndex.noteNewNames();
         return await server.listen(config.host, config.port);
       } catch (error) {
         await release();

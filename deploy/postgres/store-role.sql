@@ -23,7 +23,6 @@ BEGIN
 END $$;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO plant_store_server;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO plant_store_server;
-GRANT EXECUTE ON FUNCTION merge_pending_names() TO plant_store_server;
 -- The service only reads which migrations are applied.
 REVOKE INSERT, UPDATE, DELETE ON _prisma_migrations FROM plant_store_server;
 -- Covers tables and sequences of later migrations.

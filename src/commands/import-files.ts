@@ -9,7 +9,6 @@ import { createImportRepository, type ImportRepository, LANES } from '../imports
 import type { RowError } from '../imports/import-row.ts';
 import type { ImportCounts, ImportOptions } from '../imports/import-summary.ts';
 import { readCsv, readNdjson } from '../imports/read-rows.ts';
-import { mergeNewNames } from '../plants/search-index.ts';
 import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
 import { showProgress } from './progress.ts';
 import { withBulkDatabase } from './with-bulk-database.ts';
@@ -48,17 +47,10 @@ export const importFiles = async (
   return withBulkDatabase(config, async ({ url }) => {
     const timeouts = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT };
     const shared = createPoolStatements({
-      pool: createPool({ url, purpose: 'bulk', connections: LANES, ...timeouts }),
+      pool: createPool({ url, connections: LANES, ...timeouts }),
       onConnectionLost: () => {},
     });
-    let hasNewNames = false;
-    const repository = createImportRepository({
-      shared,
-      openSession: createSessions({ url, ...timeouts }).open,
-      onNewNames: () => {
-        hasNewNames = true;
-      },
-    });
+    const repository = createImportRepository({ shared, openSession: createSessions({ url, ...timeouts }).open });
     const outcome: FilesOutcome = { ...NOTHING, errors: [], isComplete: true };
     let current: ImportCounts = NOTHING;
     let bytes = 0;
@@ -84,8 +76,6 @@ export const importFiles = async (
       }
     } finally {
       endProgress();
-      // PostgreSQL merges later what is not merged now.
-      if (hasNewNames) await mergeNewNames(shared).catch(() => {});
       await shared.close();
     }
     return outcome;

@@ -2,7 +2,6 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { Pool, type PoolClient } from 'pg';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import { type ConnectionPurpose, withSettings } from './connection-settings.ts';
 import { closeWhenSilent, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 export type Database = PrismaClient;
@@ -13,14 +12,13 @@ export type Queries = Pick<Prisma.TransactionClient, '$queryRaw'>;
 export const CONNECT_TIMEOUT = 1500;
 
 /**
- * The time limit of a statement of an import or export, and of the merge in the background, in ms. A chunk may wait for a
- * lock or merge the search index, which takes seconds in a large table, and a page may take a scan of the whole table.
+ * The time limit of a statement of an import or export, in ms. A chunk may wait for a lock, and a page may take a scan of the
+ * whole table.
  */
 export const BULK_STATEMENT_TIMEOUT = 60_000;
 
 type PoolOptions = {
   url: string;
-  purpose?: ConnectionPurpose;
   connections: number;
   /** How long to wait for a connection, in ms. */
   connectTimeout: number;
@@ -65,16 +63,20 @@ type ConnectCallback = (
   done: (error?: Error | boolean) => void,
 ) => void;
 
+/** The best plan of a search depends on its pattern, so PostgreSQL must not reuse the plan of a named statement. */
+const PLAN_SETTING = '-c plan_cache_mode=force_custom_plan';
+
+const withPlanSetting = (url: string): string => {
+  const result = new URL(url);
+  const own = result.searchParams.get('options') ?? '';
+  result.searchParams.set('options', `${own} ${PLAN_SETTING}`.trim());
+  return result.href;
+};
+
 /** The connection pool. Connections are opened on demand. Whoever gets the pool closes it: the database when it disconnects, or `createPoolStatements`. */
-export const createPool = ({
-  url,
-  purpose = 'requests',
-  connections,
-  connectTimeout,
-  statementTimeout,
-}: PoolOptions): Pool => {
+export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool => {
   const pool = new PatientPool({
-    connectionString: withSettings(url, purpose),
+    connectionString: withPlanSetting(url),
     max: connections,
     connectionTimeoutMillis: connectTimeout,
     statement_timeout: statementTimeout,

@@ -29,13 +29,11 @@ export const findMissingMigrations = async (client: Client): Promise<string[]> =
 };
 
 /**
- * Whether the connection's role may create tables and the extension of the index on names, and owns the existing tables.
- * Prisma's engine would record a migration that it may not apply as failed.
+ * Whether the connection's role may create tables and owns the existing ones. Prisma's engine would record a migration that it may not apply as failed.
  */
 export const mayMigrate = async (client: Client): Promise<boolean> => {
   const { rows } = await client.query<{ may: boolean | null }>(`
     SELECT has_schema_privilege(current_schema(), 'CREATE')
-      AND (has_database_privilege(current_database(), 'CREATE') OR EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm'))
       AND coalesce((SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')), TRUE) AS may`);
   return rows[0]?.may === true;
 };

@@ -1,5 +1,4 @@
 import { Client } from 'pg';
-import { withSettings } from './connection-settings.ts';
 import { closeWhenSilent, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 import type { Statements } from './statements.ts';
 
@@ -25,7 +24,7 @@ export const createSessions = ({ url, connectTimeout, statementTimeout }: Sessio
   let isClosed = false;
   const open: OpenSession = async () => {
     const client = new Client({
-      connectionString: withSettings(url, 'bulk'),
+      connectionString: url,
       connectionTimeoutMillis: connectTimeout,
       statement_timeout: statementTimeout,
       keepAlive: true,

@@ -16,9 +16,6 @@ export type ImportWriter = ChunkWriter & {
 /** The number of chunks of an import that are stored concurrently, unless it has a session. */
 export const LANES = 2;
 
-/** So many new names per statement make an import fast. While it yields to single requests, it stores fewer. */
-const MANY_NAMES = 500;
-
 type WriterOptions = Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>;
 
 export type ImportRepository = {
@@ -41,36 +38,22 @@ type ImportRepositoryOptions = {
   shared: Statements;
   openSession: OpenSession;
   schedule?: Schedule;
-  /** Called whenever a statement stored many names. PostgreSQL merges them during it if the search index has a long list. */
-  onManyNames?: () => void;
-  /** Called at the end of an import that may have stored names. PostgreSQL merges them during it, but not the last ones. */
-  onNewNames: () => void;
 };
 
 export const createImportRepository = ({
   shared,
   openSession,
   schedule = (rows, store) => store(rows),
-  onManyNames = () => {},
-  onNewNames,
 }: ImportRepositoryOptions): ImportRepository => {
-  const storeWith =
-    (run: (plants: NewPlant[]) => ReturnType<Run>): StoreRows =>
-    async (rows) => {
-      const outcomes = await storeBatch(plantsOf(rows), run);
-      if (outcomes.filter((outcome) => outcome === undefined).length >= MANY_NAMES) onManyNames();
-      return outcomes;
-    };
-
   /** Stores rows with statements on any connection: the table itself tells which ids occurred earlier in the import. */
   const openOnPool = ({ onConflict }: WriterOptions): ImportWriter => {
     const run = onConflict === 'error' ? createInsertUntilTaken() : insert;
-    const storeRows = storeWith((plants) => run(shared, plants));
+    const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), (plants) => run(shared, plants));
     return {
       store: (rows) => schedule(rows, storeRows, { isTransaction: false }),
       lanes: LANES,
       commit: async () => {},
-      close: async () => onNewNames(),
+      close: async () => {},
     };
   };
 
@@ -83,17 +66,14 @@ export const createImportRepository = ({
       if (dryRun || onConflict === 'replace') await session.query(CREATE_IMPORTED);
       const run = statementFor({ onConflict, dryRun });
       const send = (rows: NewPlant[]) => (isTransaction ? withinSavepoint(session, run, rows) : run(session, rows));
-      const storeRows: StoreRows = dryRun ? (rows) => storeBatch(plantsOf(rows), send) : storeWith(send);
+      const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), send);
       return {
         store: (rows) => schedule(rows, storeRows, { isTransaction }),
         lanes: 1,
         commit: async () => {
           if (isTransaction) await session.query('COMMIT');
         },
-        close: async () => {
-          if (!dryRun) onNewNames();
-          await session.close();
-        },
+        close: session.close,
       };
     } catch (error) {
       await session.close();

@@ -28,10 +28,10 @@ export const plantErrorCodes = defineErrors({
     title: 'Search too slow',
     when: 'the search took too long',
     advice:
-      'Narrow the search, for example with three or more characters of the name, or with a tag. The database is fine.',
+      'Narrow the search with a tag. The operator can create an index that speeds up searches by name: plant-store search-index create. The database is fine.',
     example: {
       message:
-        'The search took too long. Narrow it, for example with three or more characters of the name, or with a tag.',
+        'The search took too long. Narrow it with a tag. The operator can speed up searches: plant-store search-index create.',
     },
   },
 });

@@ -7,6 +7,12 @@ export const DEFAULT_LIMIT = 100;
 
 const ID_WRONG = 'should be an integer, from -9223372036854775808 to 9223372036854775807, in decimal digits';
 const LIMIT_WRONG = `should be an integer from 1 to ${MAX_LIMIT}`;
+/**
+ * The maximum length of `q`, in code points. PostgreSQL compares it at every position of a name, and no timeout can end that
+ * within one row: with a name of 1 MB, a longer `q` could take seconds.
+ */
+const MAX_Q_LENGTH = 100;
+const Q_WRONG = `should have 1 to ${MAX_Q_LENGTH} characters`;
 const CURSOR_WRONG = 'should be the cursor of a Link header';
 
 const int64Text = (error: string) =>
@@ -37,5 +43,5 @@ export const plantQuerySchema = z.object({
     .default(DEFAULT_LIMIT),
   cursor: cursor.optional(),
   tag: storableText.optional(),
-  q: storableText.optional(),
+  q: storableText.refine((text) => text !== '' && [...text].length <= MAX_Q_LENGTH, Q_WRONG).optional(),
 });

@@ -8,19 +8,10 @@ const MAX_SHARED_READ_BYTES = 16_384;
 
 type Row = { id: bigint; name: string; tag: string | null };
 
-type PlantRepositoryOptions = {
-  database: Database;
-  /** Called after names were stored. */
-  onNewNames?: () => void;
-};
-
-export const createPlantRepository = ({ database, onNewNames = () => {} }: PlantRepositoryOptions) => ({
+export const createPlantRepository = ({ database }: { database: Database }) => ({
   /** Stores plants; see `storeBatch`. */
-  create: async (plants: readonly NewPlant[]): Promise<(undefined | Error)[]> => {
-    const outcomes = await storeBatch(plants, (rows) => insertRows(database, rows));
-    if (outcomes.includes(undefined)) onNewNames();
-    return outcomes;
-  },
+  create: (plants: readonly NewPlant[]): Promise<(undefined | Error)[]> =>
+    storeBatch(plants, (rows) => insertRows(database, rows)),
 
   /** @returns the existing plants by id; undefined for a plant that is too long for a batch: use `findLong` */
   findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant | undefined>> => {
@@ -49,7 +40,6 @@ export const createPlantRepository = ({ database, onNewNames = () => {} }: Plant
       where: { id, ...(expected && contentOf(expected)) },
       data: change,
     });
-    if (row) onNewNames();
     return row && toStoredPlant(row);
   },
 

@@ -198,7 +198,8 @@ describe('GET /plants', () => {
         fc.array(fc.record({ name: anyText, tag: fc.option(anyText) }), { maxLength: 20 }),
         async (plants) => {
           await service.database.query('TRUNCATE plants');
-          const [names, tags] = [plants.map(({ name }) => name), plants.map(({ tag }) => tag)];
+          // All names have a space, for the search that finds all of them.
+          const [names, tags] = [plants.map(({ name }) => `${name} `), plants.map(({ tag }) => tag)];
           await service.database.query(
             `INSERT INTO plants (name, tag, id)
            SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY`,
@@ -207,10 +208,10 @@ describe('GET /plants', () => {
           const each = await Promise.all(plants.map((_, index) => get(`/plants/${index + 1}`)));
           const whole = `[${each.map(({ text }) => text).join()}]`;
           expect(JSON.parse(whole)).toEqual(
-            plants.map(({ name, tag }, index) => ({ id: index + 1, name, ...(tag !== null && { tag }) })),
+            plants.map(({ tag }, index) => ({ id: index + 1, name: names[index], ...(tag !== null && { tag }) })),
           );
           expect((await get('/plants')).text).toBe(whole);
-          expect((await get('/plants?q=')).text).toBe(whole);
+          expect((await get('/plants?q=%20')).text).toBe(whole);
         },
       ),
       { numRuns: 50 },
@@ -284,42 +285,33 @@ describe('GET /plants', () => {
       ['\\', ['3']],
       ['0%_\\', ['3']],
       ['a_l', []],
-      ['', ['1', '2', '3', '4', '5']],
     ] as const) {
       expect([q, await walk(`/plants?q=${encodeURIComponent(q)}`)]).toEqual([q, [ids]]);
     }
     expect(await walk('/plants?q=maple&tag=x')).toEqual([['2']]);
   });
 
-  test('uses an index to filter by tag and to search by name', async () => {
-    await insert(`SELECT i, md5(i::text), md5(i::text) FROM generate_series(1, 50000) i`);
-    // The longer the list of names that the index lacks, the cheaper a scan of such a small table is by comparison.
-    await service.database.query('SELECT merge_pending_names()');
+  test('uses an index to filter by tag', async () => {
+    await insert(`SELECT i, md5(i::text), md5(i::text) FROM generate_series(1, 5000) i`);
     await service.database.query('ANALYZE plants');
-    const [{ name } = {}] = await service.database.query('SELECT name FROM plants WHERE id = 25000');
-    const part = String(name).slice(4, 24);
+    const [{ tag } = {}] = await service.database.query('SELECT tag FROM plants WHERE id = 2500');
     const scans = async () => {
-      const rows = await service.database.query(`
-        SELECT indexrelname AS index, idx_scan::int AS scans FROM pg_stat_user_indexes WHERE relname = 'plants'`);
-      return Object.fromEntries(rows.map(({ index, scans }) => [index, scans])) as Record<string, number>;
+      const [row] = await service.database.query(
+        "SELECT idx_scan::int AS scans FROM pg_stat_user_indexes WHERE indexrelname = 'plants_tag_hash_idx'",
+      );
+      return row?.scans;
     };
     const before = await scans();
-    expect(await walk(`/plants?q=${part}`)).toEqual([['25000']]);
-    expect(await walk(`/plants?tag=${name}`)).toEqual([['25000']]);
-    expect(before).toMatchObject({ plants_name_idx: expect.any(Number), plants_tag_hash_idx: expect.any(Number) });
-    // PostgreSQL updates these counts with a delay.
-    await waitUntil('a scan of each index', async () => {
-      const after = await scans();
-      return (
-        after.plants_name_idx !== before.plants_name_idx && after.plants_tag_hash_idx !== before.plants_tag_hash_idx
-      );
-    });
+    expect(before).toEqual(expect.any(Number));
+    expect(await walk(`/plants?tag=${tag}`)).toEqual([['2500']]);
+    // PostgreSQL updates this count with a delay.
+    await waitUntil('a scan of the index', async () => (await scans()) !== before);
   });
 
   test.each([
     ...['limit=0', 'limit=1001', 'limit=-1', 'limit=2147483648', 'limit=1.5', 'limit=', 'limit=x', 'limit=1&limit=2'],
     ...['cursor=', 'cursor=x', 'cursor=MS41', 'cursor=OTIyMzM3MjAzNjg1NDc3NTgwOA', 'cursor=MQ&cursor=MQ'],
-    ...['tag=%00', 'q=%00', 'tag=%FF', 'q=%zz', 'q=a&q=b', 'q=%ED%A0%80'],
+    ...['q=', `q=${'x'.repeat(101)}`, 'tag=%00', 'q=%00', 'tag=%FF', 'q=%zz', 'q=a&q=b', 'q=%ED%A0%80'],
   ])('code 1005: ?%s', async (query) => {
     const response = await get(`/plants?${query}`);
     expect([response.status, response.body.error]).toEqual([400, 1005]);

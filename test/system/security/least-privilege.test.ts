@@ -62,7 +62,6 @@ test('the owner migrates; the role of the store owns nothing and can serve all r
       expect((await call('POST', `/plants/import${query}`, row, 'application/x-ndjson'))[0]).toBe(200);
     }
     expect((await commandAs(server, 'token', 'revoke', 'alice')).code).toBe(0);
-    await queryAs(server, 'SELECT merge_pending_names()');
   } finally {
     await store.stop();
   }
