@@ -96,7 +96,7 @@ test('a database with the migrations from before 1.0 has all that this release n
   for (const name of ['20261121010000_plant_search', '20261122000000_merge_names_in_the_background'])
     await database.query(
       `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
-       VALUES ($1, 'x', $1, now(), 1)`,
+       VALUES (gen_random_uuid(), 'x', $1, now(), 1)`,
       [name],
     );
   await database.query('CREATE EXTENSION pg_trgm');
