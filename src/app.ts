@@ -2,7 +2,7 @@ import express, { type Express, type RequestHandler, Router } from 'express';
 import type { Logger } from 'pino';
 import { errorCodes, toApiError } from './api-errors.ts';
 import type { BodySlots } from './bodies/body-slots.ts';
-import { createJsonBodyReader } from './bodies/read-json-body.ts';
+import { createBodyReader, parseJson } from './bodies/read-json-body.ts';
 import { addDocumentationRoutes } from './documentation/documentation-routes.ts';
 import { createIndexRoutes } from './documentation/index-routes.ts';
 import type { PlantExports } from './exports/export-plants.ts';
@@ -67,7 +67,7 @@ export const createApp = (options: AppOptions): Express => {
     corsOrigins,
     outputBudget,
   } = options;
-  const bodies = { limit: options.bodyLimit, slots: options.bodySlots };
+  const bodies = { limit: options.bodyLimit, slots: options.bodySlots, parse: (bytes: Buffer) => parseJson(bytes) };
   const requireScope = createRequireScope({ verifier, failedTokens, rateLimit });
 
   const app = express();
@@ -105,8 +105,8 @@ export const createApp = (options: AppOptions): Express => {
     requireReadScope: requireScope('plants:read'),
     requireWriteScope: requireScope('plants:write'),
     requireBothScopes: requireScope('plants:read', 'plants:write'),
-    readJson: createJsonBodyReader({ ...bodies, mediaType: 'application/json' }),
-    readMergePatch: createJsonBodyReader({ ...bodies, mediaType: 'application/merge-patch+json' }),
+    readJson: createBodyReader({ ...bodies, mediaType: 'application/json' }),
+    readMergePatch: createBodyReader({ ...bodies, mediaType: 'application/merge-patch+json' }),
     outputBudget,
   });
   addDocumentationRoutes(router, { basePath, errorCodes, document: createOpenApiDocument({ basePath }) });
