@@ -70,6 +70,7 @@ export const createService = async (options: ServiceOptions) => {
     config,
     logger,
     worker,
+    droppedLines,
     errorCodes: errorCodes.map(({ code }) => code),
   });
   const { lookUpTimeout, connectTimeout, statementTimeout, bodySlots, outputBytes, imports, exports, ...limits } =
@@ -81,7 +82,6 @@ export const createService = async (options: ServiceOptions) => {
     connections: config.databaseConnections,
   });
   instruments.watchPool(() => describePool(pool));
-  if (droppedLines) instruments.watchLog(droppedLines);
   const { tracer } = instruments;
   const traceStatements = tracer && (await import('./database/trace-statements.ts')).createStatementTracing({ tracer });
   const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
