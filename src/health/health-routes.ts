@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { handleOtherMethods } from '../http/handle-other-methods.ts';
+import { handleOtherMethods } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
 
 type HealthRoutesOptions = {
