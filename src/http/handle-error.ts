@@ -6,10 +6,8 @@ import { sendJson } from './send-json.ts';
 
 declare module 'express-serve-static-core' {
   interface Locals {
-    /** The code of an Error response, for the log, metrics and traces. */
-    errorCode?: number;
-    /** Whether an Error response is a fault of the service, for the log. */
-    isFault?: boolean;
+    /** The error that the response reports, for the log, metrics and traces. */
+    error?: ApiError;
   }
 }
 
@@ -26,8 +24,7 @@ export const createErrorHandler =
   ({ basePath, toApiError }: ErrorHandlerOptions): ErrorRequestHandler =>
   (thrown, request, response, next) => {
     const error = toApiError(thrown);
-    response.locals.errorCode = error.code;
-    response.locals.isFault = error.isFault;
+    response.locals.error = error;
     if (error.status >= 500) response.err = (error.cause as Error) ?? error;
     if (response.headersSent) return next(thrown);
     closeIfUnread(request, response);
