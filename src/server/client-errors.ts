@@ -21,29 +21,34 @@ const BODY_NOT_HTTP = new ApiError(commonErrors.requestNotHttp, 'The body is not
 const REQUEST_TOO_SLOW = new ApiError(commonErrors.requestTooSlow);
 
 type RefusalsOptions = {
-  connections: Pick<Connections, 'endInStages'>;
+  connections: Pick<Connections, 'find' | 'enqueue' | 'replaceLast' | 'endInStages'>;
   /** Called with each error that is sent. */
   onRefused?: ((error: ApiError) => void) | undefined;
 };
 
+/** The error of a `clientError` event. */
+export type ClientError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
+
 /** Responds to data and requests that never reach the app. */
-export const createRefusals = ({ connections, onRefused = () => {} }: RefusalsOptions) => ({
+export const createRefusals = ({ connections, onRefused = () => {} }: RefusalsOptions) => {
+  const { enqueue, endInStages } = connections;
+
   /** Responds to a request with a malformed body or a target that is not a path, and closes the connection. */
-  request: (response: ServerResponse, error: ApiError): void => {
+  const refuseRequest = (response: ServerResponse, error: ApiError): void => {
     if (response.headersSent) {
       if (!response.writableFinished) response.destroy();
       return;
     }
     onRefused(error);
-    response.setHeader('Connection', 'close');
     response.statusCode = error.status;
-    for (const [name, value] of Object.entries({ ...DEFAULT_HEADERS, ...error.headers })) {
+    for (const [name, value] of Object.entries({ ...DEFAULT_HEADERS, ...error.headers, Connection: 'close' })) {
       response.setHeader(name, value);
     }
     sendJson(response, error);
-  },
+  };
+
   /** Responds to data that is not a request, and closes the connection. */
-  connection: (socket: Socket, error: ApiError): void => {
+  const refuseConnection = (socket: Socket, error: ApiError): void => {
     onRefused(error);
     const body = JSON.stringify(error);
     const headers = {
@@ -54,45 +59,33 @@ export const createRefusals = ({ connections, onRefused = () => {} }: RefusalsOp
       ...error.headers,
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    connections.endInStages(
-      socket,
-      `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`,
-    );
-  },
-});
+    endInStages(socket, `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`);
+  };
 
-/** The error of a `clientError` event. */
-export type ClientError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
+  /**
+   * Responds with an Error to data that Node.js cannot parse. Earlier requests on the connection get their responses
+   * first. A request that already has its response gets no second one.
+   */
+  const respondToClientError = (error: ClientError, socket: Socket): void => {
+    const apiError = toApiError(error);
+    const { current, last, unfinished } = connections.find(socket) ?? {};
+    // Node.js reports a request once. The connection stays open, and the next request on it has its own time.
+    if (error.code === TIMEOUT && current?.req.complete === false && current.locals?.failBody) return;
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    // This is the rest of a body whose request already has its response.
+    else if (unfinished?.complete === false) endInStages(socket);
+    else if (last === undefined || last.req.complete) enqueue(socket, () => refuseConnection(socket, apiError));
+    else if (last !== current) connections.replaceLast(socket, () => refuseConnection(socket, apiError));
+    // Nothing may follow the response that is being sent.
+    else if (last.headersSent) enqueue(socket, () => endInStages(socket));
+    // The handler responds, as only it knows what it did with the first part of the body.
+    else if (last.locals?.failBody) last.locals.failBody(error.code === ENDED_EARLY ? BODY_ENDED_EARLY : BODY_NOT_HTTP);
+    // The request is logged as aborted.
+    else if (error.code === ENDED_EARLY) refuseConnection(socket, apiError);
+    else refuseRequest(last, apiError);
+  };
 
-type ClientErrorOptions = {
-  error: ClientError;
-  socket: Socket;
-  connections: Connections;
-  refuse: ReturnType<typeof createRefusals>;
-};
-
-/**
- * Responds with an Error to data that Node.js cannot parse. Earlier requests on the connection get their responses
- * first. A request that already has its response gets no second one.
- */
-export const respondToClientError = ({ error, socket, connections, refuse }: ClientErrorOptions): void => {
-  const apiError = toApiError(error);
-  const { current, last, unfinished } = connections.find(socket) ?? {};
-  // Node.js reports a request once. The connection stays open, and the next request on it has its own time.
-  if (error.code === TIMEOUT && current?.req.complete === false && current.locals?.failBody) return;
-  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  // This is the rest of a body whose request already has its response.
-  else if (unfinished?.complete === false) connections.endInStages(socket);
-  else if (last === undefined || last.req.complete)
-    connections.enqueue(socket, () => refuse.connection(socket, apiError));
-  else if (last !== current) connections.replaceLast(socket, () => refuse.connection(socket, apiError));
-  // Nothing may follow the response that is being sent.
-  else if (last.headersSent) connections.enqueue(socket, () => connections.endInStages(socket));
-  // The handler responds, as only it knows what it did with the first part of the body.
-  else if (last.locals?.failBody) last.locals.failBody(error.code === ENDED_EARLY ? BODY_ENDED_EARLY : BODY_NOT_HTTP);
-  // The request is logged as aborted.
-  else if (error.code === ENDED_EARLY) refuse.connection(socket, apiError);
-  else refuse.request(last, apiError);
+  return { refuseRequest, refuseConnection, respondToClientError };
 };
 
 const toApiError = ({ code, rawPacket, bytesParsed = 0 }: ClientError): ApiError => {
