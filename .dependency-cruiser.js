@@ -8,7 +8,7 @@ const shared = ['http', 'bodies', 'openapi', 'batching', 'database', 'generated'
 const mayImport = {
   http: [],
   bodies: ['http'],
-  server: ['http', 'bodies'],
+  server: ['http'],
   openapi: ['http'],
   database: ['generated'],
   batching: ['database'],
@@ -18,7 +18,7 @@ const mayImport = {
   health: shared,
   plants: shared,
   imports: [...shared, 'plants'],
-  exports: [...shared, 'plants', 'server'],
+  exports: [...shared, 'plants'],
   limits: shared,
   tokens: [...shared, 'limits'],
   documentation: shared,

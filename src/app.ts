@@ -2,12 +2,11 @@ import express, { type Express, type RequestHandler, Router } from 'express';
 import type { Logger } from 'pino';
 import { errorCodes, toApiError } from './api-errors.ts';
 import type { BodySlots } from './bodies/body-slots.ts';
-import { createJsonBodyReader } from './bodies/read-json-body.ts';
+import { createBodyReader, parseJson } from './bodies/read-json-body.ts';
 import { addDocumentationRoutes } from './documentation/documentation-routes.ts';
 import { createIndexRoutes } from './documentation/index-routes.ts';
 import type { PlantExports } from './exports/export-plants.ts';
 import { addExportRoutes } from './exports/export-routes.ts';
-import { createHealthRoutes } from './health/health-routes.ts';
 import { checkHeaders } from './http/check-headers.ts';
 import { createErrorHandler, rejectUnknownPath } from './http/handle-error.ts';
 import { parseQuery } from './http/parse-request.ts';
@@ -16,14 +15,11 @@ import type { OutputBudget } from './http/send-json.ts';
 import { createImportBodyReader } from './imports/import-body.ts';
 import { addImportRoutes } from './imports/import-routes.ts';
 import type { PlantImporter } from './imports/plant-importer.ts';
-import type { FailedTokens } from './limits/failed-tokens.ts';
-import type { RateLimit } from './limits/rate-limit.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { createOpenApiDocument } from './openapi-document.ts';
 import { addPlantRoutes } from './plants/plant-routes.ts';
 import type { PlantService } from './plants/plant-service.ts';
-import { createRequireScope } from './tokens/require-scope.ts';
-import type { TokenVerifier } from './tokens/token-verifier.ts';
+import type { RequireScope } from './tokens/require-scope.ts';
 
 type AppOptions = {
   logger: Logger;
@@ -34,11 +30,8 @@ type AppOptions = {
   /** How long the client of an export may read nothing, in ms. */
   exportStallTimeout: number;
   importer: PlantImporter;
-  verifier: TokenVerifier;
-  failedTokens: FailedTokens;
-  /** Undefined: no limit. */
-  rateLimit: RateLimit | undefined;
-  assertReady: () => Promise<void>;
+  requireScope: RequireScope;
+  health: Router;
   /** The path of the base URL, without a trailing slash. */
   basePath: string;
   /** The maximum size of a request body, in bytes. */
@@ -55,20 +48,8 @@ type AppOptions = {
 
 /** The middleware and routes, in the order in which they handle a request. */
 export const createApp = (options: AppOptions): Express => {
-  const {
-    logger,
-    observers,
-    plants,
-    verifier,
-    failedTokens,
-    rateLimit,
-    assertReady,
-    basePath,
-    corsOrigins,
-    outputBudget,
-  } = options;
-  const bodies = { limit: options.bodyLimit, slots: options.bodySlots };
-  const requireScope = createRequireScope({ verifier, failedTokens, rateLimit });
+  const { logger, observers, plants, requireScope, health, basePath, corsOrigins, outputBudget } = options;
+  const bodies = { limit: options.bodyLimit, slots: options.bodySlots, parse: (bytes: Buffer) => parseJson(bytes) };
 
   const app = express();
   app.disable('x-powered-by');
@@ -105,14 +86,14 @@ export const createApp = (options: AppOptions): Express => {
     requireReadScope: requireScope('plants:read'),
     requireWriteScope: requireScope('plants:write'),
     requireBothScopes: requireScope('plants:read', 'plants:write'),
-    readJson: createJsonBodyReader({ ...bodies, mediaType: 'application/json' }),
-    readMergePatch: createJsonBodyReader({ ...bodies, mediaType: 'application/merge-patch+json' }),
+    readJson: createBodyReader({ ...bodies, mediaType: 'application/json' }),
+    readMergePatch: createBodyReader({ ...bodies, mediaType: 'application/merge-patch+json' }),
     outputBudget,
   });
   addDocumentationRoutes(router, { basePath, errorCodes, document: createOpenApiDocument({ basePath }) });
   app.use(basePath || '/', router);
   app.use(createIndexRoutes({ basePath }));
-  app.use(createHealthRoutes({ assertReady }));
+  app.use(health);
   app.use(rejectUnknownPath);
   app.use(createErrorHandler({ basePath, toApiError }));
   return app;

@@ -3,33 +3,22 @@ import { errorCodes } from './api-errors.ts';
 import { createApp } from './app.ts';
 import { createBodySlots } from './bodies/body-slots.ts';
 import type { Config } from './config/config.ts';
-import {
-  BULK_STATEMENT_TIMEOUT,
-  createDatabase,
-  createPool,
-  type Database,
-  describePool,
-} from './database/database.ts';
+import { BULK_STATEMENT_TIMEOUT, createDatabase, createPool, describePool } from './database/database.ts';
 import { createSessions } from './database/session.ts';
 import { createPoolStatements } from './database/statements.ts';
 import { createPlantExports } from './exports/export-plants.ts';
-import { createReadyCheck } from './health/ready-check.ts';
+import { createHealth } from './health/health.ts';
 import { createOutputBudget } from './http/send-json.ts';
 import { createImportRepository } from './imports/import-repository.ts';
 import { createImportSchedule } from './imports/import-schedule.ts';
 import { createPlantImporter } from './imports/plant-importer.ts';
-import { createFailedTokens } from './limits/failed-tokens.ts';
-import { createRateLimit } from './limits/rate-limit.ts';
-import { createRateLimitRepository } from './limits/rate-limit-repository.ts';
 import { createInstruments } from './observability/instruments.ts';
 import { createPlantRepository } from './plants/plant-repository.ts';
 import { createPlantService } from './plants/plant-service.ts';
 import { limitRequests, type RequestLimits } from './request-limits.ts';
 import { createHttpServer } from './server/http-server.ts';
 import { createMessageClasses } from './server/message-classes.ts';
-import { createJwtVerifier } from './tokens/jwt-verifier.ts';
-import { createTokenRepository } from './tokens/token-repository.ts';
-import { createTokenVerifier } from './tokens/token-verifier.ts';
+import { createTokens } from './tokens/tokens.ts';
 
 type ServiceOptions = {
   config: Config;
@@ -45,24 +34,6 @@ type ServiceOptions = {
 /** The part of SHUTDOWN_TIMEOUT that is reserved for closing the database, in ms, at most. */
 const DATABASE_CLOSE_TIME = 1000;
 
-/** @returns undefined if no identity provider is configured */
-const jwtVerifierOf = ({ config: { identityProvider }, logger }: Pick<ServiceOptions, 'config' | 'logger'>) =>
-  identityProvider &&
-  createJwtVerifier({
-    ...identityProvider,
-    onRefreshFailed: (error) => logger.warn({ err: error }, 'could not refresh the keys of the identity provider'),
-  });
-
-/** @returns undefined if no rate limit is configured */
-const rateLimitOf = ({ config, logger, database }: Omit<ServiceOptions, 'databaseUrl'> & { database: Database }) =>
-  config.rateLimit &&
-  createRateLimit({
-    ...config.rateLimit,
-    counters: createRateLimitRepository({ ...config.rateLimit, database }),
-    timeout: limitRequests(config).lookUpTimeout,
-    onSweepFailed: (error) => logger.warn({ err: error }, 'could not delete the rate limit counters of ended windows'),
-  });
-
 /** Composes the service. The process and the tests use the same function. */
 export const createService = async (options: ServiceOptions) => {
   const { config, databaseUrl, logger, droppedLines, worker, requestLimits = limitRequests(config) } = options;
@@ -70,6 +41,7 @@ export const createService = async (options: ServiceOptions) => {
     config,
     logger,
     worker,
+    droppedLines,
     errorCodes: errorCodes.map(({ code }) => code),
   });
   const { lookUpTimeout, connectTimeout, statementTimeout, bodySlots, outputBytes, imports, exports, ...limits } =
@@ -81,7 +53,6 @@ export const createService = async (options: ServiceOptions) => {
     connections: config.databaseConnections,
   });
   instruments.watchPool(() => describePool(pool));
-  if (droppedLines) instruments.watchLog(droppedLines);
   const { tracer } = instruments;
   const traceStatements = tracer && (await import('./database/trace-statements.ts')).createStatementTracing({ tracer });
   const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
@@ -110,8 +81,9 @@ export const createService = async (options: ServiceOptions) => {
     trace: instruments.traceBulk,
   });
   instruments.watchExports(plantExports.counts);
-  const tokens = createTokenRepository({ database });
-  const readyCheck = createReadyCheck({ database, timeout: lookUpTimeout });
+  const { identityProvider, rateLimit } = config;
+  const tokens = createTokens({ database, limits: requestLimits, identityProvider, rateLimit, logger });
+  const health = createHealth({ database, timeout: lookUpTimeout });
   const plants = createPlantService({
     repository: createPlantRepository({ database }),
     limits,
@@ -138,14 +110,8 @@ export const createService = async (options: ServiceOptions) => {
     importer,
     plantExports,
     exportStallTimeout: exports.stallTimeout,
-    verifier: createTokenVerifier({
-      tokens,
-      limits,
-      jwts: jwtVerifierOf({ config, logger }),
-    }),
-    assertReady: readyCheck.assertReady,
-    failedTokens: createFailedTokens(),
-    rateLimit: rateLimitOf({ config, logger, database }),
+    requireScope: tokens.requireScope,
+    health: health.routes,
     basePath: config.basePath,
     bodyLimit: config.bodyLimit,
     bodySlots: createBodySlots({ count: bodySlots }),
@@ -170,7 +136,7 @@ export const createService = async (options: ServiceOptions) => {
     await Promise.all([database.$disconnect(), exportDatabase.$disconnect(), closeImports(), instruments.stop()]);
   };
   return {
-    tokens,
+    tokens: tokens.repository,
     /** Releases all resources if it fails. @returns the port */
     start: async () => {
       try {
@@ -183,7 +149,7 @@ export const createService = async (options: ServiceOptions) => {
     },
     /** Finishes the requests in progress within SHUTDOWN_TIMEOUT, and releases all resources. */
     stop: async () => {
-      readyCheck.stop();
+      health.stop();
       const timeout = config.shutdownTimeout - Math.min(DATABASE_CLOSE_TIME, config.shutdownTimeout / 5);
       // Imports get half of the time. Those still running then finish their chunks and respond with what is stored.
       const stopImports = setTimeout(importer.stop, config.shutdownDelay + timeout / 2);

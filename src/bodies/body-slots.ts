@@ -1,9 +1,13 @@
+import { setImmediate } from 'node:timers/promises';
+
 /** How long a body keeps its slot, in ms, even if others are waiting. */
 const MIN_HOLD_TIME = 2000;
 /** In ms. */
 const CHECK_INTERVAL = 250;
 /** Bodies that may wait for a slot. Each takes up to 64 KiB, the part that is already read. */
 const MAX_WAITING = 64;
+/** Bodies that may wait to be parsed. Parsing this many takes at most two seconds. */
+const MAX_UNPARSED = 256;
 
 type Claim = {
   /** The body may be read. */
@@ -15,6 +19,12 @@ type Claim = {
 export type BodySlots = {
   /** @returns a function that releases the slot or stops waiting for one; undefined if too many bodies are waiting */
   take: (claim: Claim) => (() => void) | undefined;
+  /**
+   * Parses a body when it is its turn: one at a time, in order. After each, other events get a turn, so that small
+   * requests are not delayed.
+   * @returns undefined if too many bodies are waiting
+   */
+  parseInTurn: <Body>(parse: () => Promise<Body>) => Promise<Body> | undefined;
 };
 
 /**
@@ -26,6 +36,8 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
   const holders = new Map<Claim, number>();
   const waiting = new Set<Claim>();
   let check: NodeJS.Timeout | undefined;
+  let unparsed = 0;
+  let lastParsed: Promise<unknown> = Promise.resolve();
 
   const grantNext = () => {
     const [claim] = waiting;
@@ -54,6 +66,17 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
         waiting.delete(claim);
         if (holders.delete(claim)) grantNext();
       };
+    },
+    parseInTurn: (parse) => {
+      if (unparsed >= MAX_UNPARSED) return undefined;
+      unparsed += 1;
+      const body = lastParsed.then(parse);
+      const onParsed = () => {
+        unparsed -= 1;
+        return setImmediate();
+      };
+      lastParsed = body.then(onParsed, onParsed);
+      return body;
     },
   };
 };

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { ApiError, unavailable } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import type { BodySlots } from './body-slots.ts';
+import { createByteBuffer } from './byte-buffer.ts';
 
 /** Larger bodies, in bytes, need a slot. */
 const SMALL_BODY = 16_384;
@@ -10,11 +11,6 @@ const SMALL_BODY = 16_384;
  */
 const FREE_PIECES = 1000;
 const MIN_AVERAGE_PIECE = 64;
-
-/** Smaller pieces, in bytes, are copied into blocks: separately, each takes 512 bytes of memory. */
-const SMALL_PIECE = 1024;
-/** The size of a block, in bytes. */
-const BLOCK = 4096;
 
 type GatherOptions = {
   /** In bytes. */
@@ -34,9 +30,8 @@ type GatheredBody = { bytes: Buffer; release: () => void };
 export const gatherBody = (request: Request, response: Response, options: GatherOptions): Promise<GatheredBody> =>
   new Promise((resolve, reject) => {
     const { limit, slots } = options;
-    const pieces = createBodyPieces();
-    let count = 0;
-    let size = 0;
+    const body = createByteBuffer(limit);
+    let pieces = 0;
     let isSettled = false;
     let release: (() => void) | undefined;
     const settle = () => {
@@ -52,28 +47,22 @@ export const gatherBody = (request: Request, response: Response, options: Gather
       release?.();
       reject(error);
     };
-    const resume = () => {
-      request.resume();
-      // Node.js assumes that the socket is already flowing.
-      request.socket.resume();
-    };
     const takeSlot = () => {
       request.pause();
-      const releaseSlot = slots.take({ onGranted: resume, onLost: () => fail(tooManyBodies()) });
+      const onGranted = () => resumeReading(request);
+      const releaseSlot = slots.take({ onGranted, onLost: () => fail(tooManyBodies()) });
       if (releaseSlot === undefined) fail(tooManyBodies());
       else release = releaseSlot;
     };
     const onData = (piece: Buffer) => {
-      count += 1;
-      size += piece.length;
-      if (size > limit) return fail(bodyTooLarge(limit));
-      if (count > FREE_PIECES && size < count * MIN_AVERAGE_PIECE) return fail(tooManyPieces());
-      pieces.add(piece);
-      if (release === undefined && size > SMALL_BODY) takeSlot();
+      pieces += 1;
+      if (!body.add(piece)) return fail(bodyTooLarge(limit));
+      if (pieces > FREE_PIECES && body.size() < pieces * MIN_AVERAGE_PIECE) return fail(tooManyPieces());
+      if (release === undefined && body.size() > SMALL_BODY) takeSlot();
     };
     const onEnd = () => {
       settle();
-      resolve({ bytes: pieces.join(), release: () => release?.() });
+      resolve({ bytes: body.take() as Buffer, release: () => release?.() });
     };
     const onClose = () => fail(new ApiError(commonErrors.bodyNotJson, 'The body ended early.'));
     if (response.destroyed) return onClose();
@@ -82,6 +71,12 @@ export const gatherBody = (request: Request, response: Response, options: Gather
     request.on('data', onData).on('end', onEnd);
     response.on('close', onClose);
   });
+
+/** Continues to read a body after a pause. Node.js assumes that the socket is already flowing, so it stays paused. */
+export const resumeReading = (request: Request): void => {
+  request.resume();
+  request.socket.resume();
+};
 
 export const bodyTooLarge = (limit: number): ApiError =>
   new ApiError(commonErrors.bodyTooLarge, `The body should be at most ${limit} bytes.`);
@@ -94,36 +89,3 @@ const tooManyPieces = () =>
 
 export const tooManyBodies = (): ApiError =>
   unavailable(commonErrors.overloaded, undefined, 'Too many large bodies are being sent. Try again later.');
-
-/** Collects the pieces of a body. */
-const createBodyPieces = () => {
-  const pieces: Buffer[] = [];
-  let block = Buffer.alloc(0);
-  let used = 0;
-
-  const closeBlock = () => {
-    if (used > 0) pieces.push(block.subarray(0, used));
-    block = Buffer.alloc(0);
-    used = 0;
-  };
-
-  return {
-    add: (piece: Buffer): void => {
-      if (piece.length >= SMALL_PIECE || (pieces.length === 0 && used === 0)) {
-        closeBlock();
-        pieces.push(piece);
-        return;
-      }
-      if (used + piece.length > block.length) {
-        closeBlock();
-        block = Buffer.alloc(BLOCK);
-      }
-      used += piece.copy(block, used);
-    },
-    join: (): Buffer => {
-      closeBlock();
-      const [first] = pieces;
-      return pieces.length === 1 && first ? first : Buffer.concat(pieces);
-    },
-  };
-};

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import type { BodySlots } from './body-slots.ts';
+import { createByteBuffer } from './byte-buffer.ts';
 import { bodyDecompressor } from './decompress.ts';
 import { JsonTooComplexError, parseExactJson } from './exact-json.ts';
 import { bodyTooLarge, gatherBody, tooManyBodies } from './gather-body.ts';
@@ -12,35 +12,21 @@ import { readMediaType } from './media-type.ts';
 const COMPRESSION_OVERHEAD = 1024;
 /** Larger bodies, in bytes, are parsed one at a time: many in a row would delay all other requests. */
 const LARGE_BODY = 16_384;
-/** Large bodies that may wait to be parsed. Parsing this many takes at most two seconds. */
-const MAX_WAITING = 256;
 
-/** Reads a body whole. */
+/** Reads a body whole. @throws {ApiError} 1000, 1001, 1002, 1500 */
 export type BodyReader<Body> = (request: Request, response: Response) => Promise<Body>;
-/** Reads a body as JSON; see `parseExactJson`. */
-export type JsonBodyReader = BodyReader<unknown>;
 
-type JsonBodyReaderOptions = {
+type BodyReaderOptions<Body> = {
   /** The maximum size of a decompressed body, in bytes. */
   limit: number;
   slots: BodySlots;
   mediaType: string;
+  parse: (bytes: Buffer) => Body;
 };
 
-type BodyReaderOptions<Body> = JsonBodyReaderOptions & { parse: (bytes: Buffer) => Body };
-
-/** @throws {ApiError} 1000, 1001, 1002, 1500 */
-export const createJsonBodyReader = (options: JsonBodyReaderOptions): JsonBodyReader =>
-  createBodyReader({ ...options, parse: (bytes) => parseJson(bytes) });
-
-/**
- * Reads a JSON body. A compressed body is decompressed once it is complete, so a slow client holds only as much memory
- * as it sent.
- * @throws {ApiError} 1000, 1001, 1002, 1500
- */
+/** A compressed body is decompressed once it is complete, so a slow client holds only as much memory as it sent. */
 export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyReader<Body> => {
   const { limit, slots, mediaType, parse } = options;
-  const enqueue = createTaskQueue();
   return async (request, response) => {
     readMediaType([mediaType], request.headers['content-type']);
     const decompress = bodyDecompressor(request);
@@ -50,11 +36,12 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
     const { bytes, release } = await gatherBody(request, response, { limit: maxBytes, slots });
     try {
       if (decompress === undefined && bytes.length <= LARGE_BODY) return parse(bytes);
-      if (enqueue.waiting() >= MAX_WAITING) throw tooManyBodies();
-      return await enqueue(async () => {
+      const parsed = slots.parseInTurn(async () => {
         if (response.destroyed) throw new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
         return parse(decompress ? await concatUpTo(limit, decompress(onePiece(bytes))) : bytes);
       });
+      if (parsed === undefined) throw tooManyBodies();
+      return await parsed;
     } finally {
       release();
     }
@@ -67,14 +54,9 @@ async function* onePiece(bytes: Buffer) {
 
 /** @throws {ApiError} 1002; the errors of `pieces` */
 const concatUpTo = async (limit: number, pieces: AsyncIterable<Buffer>): Promise<Buffer> => {
-  const read: Buffer[] = [];
-  let size = 0;
-  for await (const piece of pieces) {
-    size += piece.length;
-    if (size > limit) throw bodyTooLarge(limit);
-    read.push(piece);
-  }
-  return Buffer.concat(read);
+  const body = createByteBuffer(limit);
+  for await (const piece of pieces) if (!body.add(piece)) throw bodyTooLarge(limit);
+  return body.take() as Buffer;
 };
 
 /** A client may wait for 100 Continue before it sends its body (RFC 9110 §10.1.1). HTTP/1.0 does not have it. */
@@ -114,24 +96,4 @@ export const parseJsonText = (text: string, subject: string): unknown => {
       throw new ApiError(commonErrors.bodyTooLarge, `${subject} has ${error.message}.`);
     throw new ApiError(commonErrors.bodyNotJson, `${subject} is not JSON: ${(error as Error).message}`);
   }
-};
-
-/**
- * Runs tasks one at a time, in order. Yields to the event loop after each task, so that small requests are not delayed.
- */
-const createTaskQueue = () => {
-  let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
-  const enqueue = <Result>(task: () => Promise<Result>): Promise<Result> => {
-    waiting += 1;
-    const result = last.then(task);
-    const onFinished = () => {
-      waiting -= 1;
-      return setImmediate();
-    };
-    last = result.then(onFinished, onFinished);
-    return result;
-  };
-  /** How many tasks are not finished. */
-  return Object.assign(enqueue, { waiting: () => waiting });
 };

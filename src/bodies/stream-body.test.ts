@@ -2,11 +2,11 @@ import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import type { Request, Response } from 'express';
-import { failStreamedBody, streamBody } from './stream-body.ts';
+import { streamBody } from './stream-body.ts';
 
 const start = () => {
   const request = Object.assign(new Readable({ read: () => {} }), { socket: { resume: () => {} } });
-  const response = Object.assign(new EventEmitter(), { destroyed: false });
+  const response = Object.assign(new EventEmitter(), { destroyed: false, locals: {} as Response['locals'] });
   const stopping = new AbortController();
   const body = streamBody(request as unknown as Request, response as unknown as Response, {
     pauseTimeout: 60_000,
@@ -22,7 +22,7 @@ test.each([
   ['the service stops', ({ stopping }: Started) => stopping.abort(new Error('Stopping')), 'Stopping'],
   [
     'Node.js cannot parse the rest',
-    ({ request }: Started) => failStreamedBody(request as unknown as Request, new Error('Not HTTP')),
+    ({ response }: Started) => response.locals.failBody?.(new Error('Not HTTP')),
     'Not HTTP',
   ],
 ])(

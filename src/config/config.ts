@@ -30,7 +30,8 @@ const variables = z.object({
   DATA_DIR: z.string().default('.data').describe('a folder'),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
   LOG_FORMAT: oneOf(['auto', 'json', 'pretty'], 'auto'),
-  BODY_LIMIT: wholeNumber('a number of bytes', 1, 1_073_741_824, 1_048_576),
+  // A body becomes one string, and a string of V8 has at most 512 MiB.
+  BODY_LIMIT: wholeNumber('a number of bytes', 1, 268_435_456, 1_048_576),
   QUEUE_LIMIT: wholeNumber('a number of plants', 1, 1_000_000, 10_000),
   MAX_CONNECTIONS: wholeNumber('a number of connections', 1, 1_000_000, 20_000),
   METRICS_HOST: z.string().default('127.0.0.1').describe('an address to listen on'),

@@ -11,6 +11,10 @@ const ofRawQuery = (originalCode: string, kind = 'postgres') =>
   });
 
 describe('classifyDatabaseError', () => {
+  test.each([undefined, null, 'text', {}])('%j is no database failure', (thrown) => {
+    expect(classifyDatabaseError(thrown)).toBeUndefined();
+  });
+
   test.each([
     ['notMigrated', ['P2021', 'P2022', '42P01', '42703']],
     ['conflict', ['P2034', '40001', '40P01']],

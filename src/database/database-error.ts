@@ -82,7 +82,7 @@ export const isRowRefusal = (error: unknown): boolean =>
 
 /** Prisma's code and those of its driver adapter, or the driver's own. */
 const errorCodes = (error: unknown): string[] => {
-  const { code, meta } = error as {
+  const { code, meta } = (error ?? {}) as {
     code?: string;
     meta?: { driverAdapterError?: { cause?: { originalCode?: string; kind?: string } } };
   };

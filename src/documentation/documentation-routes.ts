@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Router } from 'express';
 import type { ErrorCode } from '../http/api-error.ts';
-import { createFixedContent } from '../http/fixed-content.ts';
-import { handleOtherMethods } from '../http/handle-other-methods.ts';
+import { handleOtherMethods } from '../http/handle-error.ts';
+import { createFixedContent } from '../http/preconditions.ts';
 import { renderErrorPages } from './error-pages.ts';
 
 const ownFiles = join(import.meta.dirname, 'public');

@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { handleOtherMethods } from '../http/handle-other-methods.ts';
+import { handleOtherMethods } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
 
 /** The main paths of the service, by name. `basePath` has no trailing slash. */
@@ -26,15 +26,18 @@ export const createIndexRoutes = ({ basePath }: { basePath: string }) => {
   const links = indexLinks(basePath);
   const getOnly = handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' });
   const router = Router({ strict: true, caseSensitive: true });
-  router
-    .route([...new Set(['/', `${basePath}/`])])
-    .get((request, response) => {
-      response.vary('Accept');
-      // A client that accepts anything gets JSON.
-      if (request.accepts('json', 'html') !== 'html') return sendJson(response, links);
-      response.status(302).location(links.docs).end();
-    })
-    .all(getOnly);
+  // Not one route with several paths, which metrics and traces would name by all of them.
+  for (const path of new Set(['/', `${basePath}/`])) {
+    router
+      .route(path)
+      .get((request, response) => {
+        response.vary('Accept');
+        // A client that accepts anything gets JSON.
+        if (request.accepts('json', 'html') !== 'html') return sendJson(response, links);
+        response.status(302).location(links.docs).end();
+      })
+      .all(getOnly);
+  }
   for (const [path, location] of redirects(basePath)) {
     router
       .route(path)

@@ -3,11 +3,10 @@ import type { NextFunction, RequestHandler, Response, Router } from 'express';
 import { z } from 'zod';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { handleOtherMethods } from '../http/handle-other-methods.ts';
+import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import type { PlantPage } from '../plants/plant-pages.ts';
 import { plantQuerySchema } from '../plants/plant-parameters.ts';
-import { allowPauses } from '../server/connections.ts';
 import type { PlantExports } from './export-plants.ts';
 import { contentTypes, type ExportFormat, exportFormats, writeRows } from './write-rows.ts';
 
@@ -39,7 +38,7 @@ export const addExportRoutes = (router: Router, options: ExportRoutesOptions): v
         response.setHeader('Content-Type', contentTypes[format]);
         response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);
         if (request.method === 'HEAD') return void response.end();
-        allowPauses(response, stallTimeout);
+        response.locals.allowedPause = stallTimeout;
         await sendRows({ response, next }, format, pages);
       });
     })

@@ -1,12 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { ApiError } from './api-error.ts';
-import { closeAfter } from './close-in-stages.ts';
 import { commonErrors } from './common-errors.ts';
 
 /** If one of these is repeated, Node.js keeps the first, while a proxy may keep the last. */
 const SINGLE_HEADERS = ['host', 'authorization', 'content-type'];
-const SINGLE_HEADER_LENGTHS = SINGLE_HEADERS.map(({ length }) => length);
 
 /** `uri-host [ ":" port ]` (RFC 9110 §7.2, RFC 3986 §3.2.2). */
 const HOST = /^(\[[\da-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
@@ -18,7 +16,7 @@ const HOST = /^(\[[\da-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
 export const checkHeaders: RequestHandler = (request, response, next) => {
   const problem = findProblem(request);
   if (problem === undefined) return next();
-  closeAfter(response);
+  response.setHeader('Connection', 'close');
   throw new ApiError(commonErrors.requestNotHttp, problem);
 };
 
@@ -34,7 +32,6 @@ const findRepeated = ({ rawHeaders }: IncomingMessage): string | undefined => {
   const seen: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;
-    if (!SINGLE_HEADER_LENGTHS.includes(name.length)) continue;
     const lowerCase = name.toLowerCase();
     if (!SINGLE_HEADERS.includes(lowerCase)) continue;
     if (seen.includes(lowerCase)) return name;

@@ -1,15 +1,13 @@
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
 import { ApiError } from './api-error.ts';
-import { closeAfter, isLeftUnread } from './close-in-stages.ts';
+import { closeIfUnread } from './close-if-unread.ts';
 import { commonErrors } from './common-errors.ts';
 import { sendJson } from './send-json.ts';
 
 declare module 'express-serve-static-core' {
   interface Locals {
-    /** The code of an Error response, for the log, metrics and traces. */
-    errorCode?: number;
-    /** Whether an Error response is a fault of the service, for the log. */
-    isFault?: boolean;
+    /** The error that the response reports, for the log, metrics and traces. */
+    error?: ApiError;
   }
 }
 
@@ -26,11 +24,10 @@ export const createErrorHandler =
   ({ basePath, toApiError }: ErrorHandlerOptions): ErrorRequestHandler =>
   (thrown, request, response, next) => {
     const error = toApiError(thrown);
-    response.locals.errorCode = error.code;
-    response.locals.isFault = error.isFault;
+    response.locals.error = error;
     if (error.status >= 500) response.err = (error.cause as Error) ?? error;
     if (response.headersSent) return next(thrown);
-    if (isLeftUnread(request)) closeAfter(response);
+    closeIfUnread(request, response);
     response.status(error.status).set(error.headers).vary('Accept');
     if (!prefersProblem(request)) return sendJson(response, error);
     response.setHeader('Content-Type', PROBLEM);
@@ -43,3 +40,17 @@ const prefersProblem = (request: Request): boolean => request.accepts(['applicat
 export const rejectUnknownPath: RequestHandler = (request) => {
   throw new ApiError(commonErrors.pathUnknown, `There is nothing at ${request.path}.`);
 };
+
+/**
+ * The last handler of a path. Responds to OPTIONS with the supported methods (RFC 9110 §9.3.7), without a token, and to
+ * any other method with 405 (§15.5.6).
+ */
+export const handleOtherMethods =
+  (headers: { Allow: string; 'Accept-Patch'?: string }): RequestHandler =>
+  (request, response) => {
+    if (request.method !== 'OPTIONS') {
+      const message = `${request.method} is not allowed here; use ${headers.Allow}.`;
+      throw new ApiError(commonErrors.methodNotAllowed, message, { headers });
+    }
+    response.set(headers).status(204).end();
+  };

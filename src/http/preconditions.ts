@@ -1,4 +1,8 @@
-import type { Request } from 'express';
+import { hash } from 'node:crypto';
+import type { Request, RequestHandler } from 'express';
+import { ApiError } from './api-error.ts';
+import { commonErrors } from './common-errors.ts';
+import { sendBytes } from './send-json.ts';
 
 /** Whether to execute a request, or respond with 304 or 412. */
 type PreconditionOutcome = 'met' | 'notModified' | 'failed';
@@ -26,3 +30,22 @@ const matches = (list: string, isMatch: (tag: string) => boolean): boolean =>
 
 /** An entity tag between commas. The tag itself may contain commas. */
 const MEMBER = /(?<=^|,)[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/g;
+
+type FixedContent = { type: string; body: string | Buffer; headers?: Record<string, string> };
+
+/**
+ * Responds with content that is fixed while the process runs. Clients may cache it, but must revalidate it with its
+ * ETag, because another release may serve the same URL: 304 if it is unchanged (RFC 9110 §15.4.5).
+ */
+export const createFixedContent = ({ type, body, headers = {} }: FixedContent): RequestHandler => {
+  const bytes = Buffer.from(body);
+  const tag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
+  return (request, response) => {
+    const outcome = parsePreconditions(request)?.(tag);
+    if (outcome === 'failed')
+      throw new ApiError(commonErrors.preconditionFailed, `${request.path} does not match If-Match.`);
+    response.set({ ...headers, 'Cache-Control': 'no-cache', ETag: tag });
+    if (outcome === 'notModified') response.status(304).end();
+    else sendBytes(response.set('Content-Type', type), bytes);
+  };
+};

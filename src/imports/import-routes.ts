@@ -1,7 +1,7 @@
 import type { RequestHandler, Response, Router } from 'express';
 import { stringifyExact } from '../bodies/exact-json.ts';
-import { closeAfter, isLeftUnread } from '../http/close-in-stages.ts';
-import { handleOtherMethods } from '../http/handle-other-methods.ts';
+import { closeIfUnread } from '../http/close-if-unread.ts';
+import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
 import type { ImportBodyReader } from './import-body.ts';
@@ -29,7 +29,7 @@ export const addImportRoutes = (router: Router, options: ImportRoutesOptions): v
         request.log.info({ token: response.locals.tokenName, ...query, ...end, duration }, 'import ended');
       });
       // The import stopped early because too many rows failed.
-      if (isLeftUnread(request)) closeAfter(response);
+      closeIfUnread(request, response);
       sendSummary(response, summary, outputBudget);
     })
     .all(handleOtherMethods({ Allow: 'POST, OPTIONS' }));

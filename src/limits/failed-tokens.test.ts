@@ -5,14 +5,14 @@ const START = 1_000_000_000;
 let now = START;
 beforeEach(() => {
   now = START;
-  jest.spyOn(Date, 'now').mockImplementation(() => now);
+  jest.spyOn(performance, 'now').mockImplementation(() => now);
 });
 afterEach(() => {
   jest.restoreAllMocks();
 });
 
 const start = () => {
-  const { count } = createFailedTokens();
+  const count = createFailedTokens();
   /**
    * Sends `times` wrong tokens.
    * @returns how long the address must wait after the last one, in s; undefined if it need not
@@ -41,15 +41,17 @@ test('the minute begins with the first wrong token', () => {
   expect(fail(1)).toBe(1);
   now = START + 59_999;
   expect(fail(1)).toBe(1);
-  now = START + 60_000;
+  now = START + 60_001;
   expect(fail(60)).toBeUndefined();
   expect(fail(1)).toBe(60);
 });
 
-test('no client waits for longer than a minute if the clock is set back', () => {
+test('setting the clock back changes nothing', () => {
   const fail = start();
   expect(fail(61)).toBe(60);
-  now = START - 3_600_000;
+  jest.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
+  expect(fail(1)).toBe(60);
+  now = START + 60_001;
   expect(fail(60)).toBeUndefined();
   expect(fail(1)).toBe(60);
 });

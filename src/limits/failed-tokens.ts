@@ -7,22 +7,21 @@ const WINDOW = 60_000;
 /** Bounds the memory. The least recently seen address is forgotten, and starts from zero. */
 const MAX_ADDRESSES = 10_000;
 
-/** Counts the wrong tokens of each address, in this process. */
+/**
+ * Counts the wrong tokens of each address, in this process.
+ * @returns a function that counts one, and returns how long the address must wait, in seconds; undefined below the limit
+ */
 export const createFailedTokens = () => {
-  const windows = new LRUCache<string, { failures: number; endsAt: number }>({ max: MAX_ADDRESSES });
-  return {
-    /** Counts a wrong token. @returns how long the address must wait, in seconds; undefined if it is below the limit */
-    count: (address: string): number | undefined => {
-      const now = Date.now();
-      const last = windows.get(address);
-      // A window that ends too far in the future began before the clock was set back.
-      const isOpen = last && last.endsAt > now && last.endsAt <= now + WINDOW;
-      const window = isOpen ? last : { failures: 0, endsAt: now + WINDOW };
-      window.failures += 1;
-      windows.set(address, window);
-      return window.failures > MAX_FAILURES ? Math.ceil((window.endsAt - now) / 1000) : undefined;
-    },
+  // ttlResolution 0 avoids timers; see token-verifier.ts.
+  const failures = new LRUCache<string, number>({
+    max: MAX_ADDRESSES,
+    ttl: WINDOW,
+    noUpdateTTL: true,
+    ttlResolution: 0,
+  });
+  return (address: string): number | undefined => {
+    const count = (failures.get(address) ?? 0) + 1;
+    failures.set(address, count);
+    return count > MAX_FAILURES ? Math.max(1, Math.ceil(failures.getRemainingTTL(address) / 1000)) : undefined;
   };
 };
-
-export type FailedTokens = ReturnType<typeof createFailedTokens>;

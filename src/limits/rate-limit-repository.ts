@@ -1,73 +1,54 @@
-import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Database } from '../database/database.ts';
-import type { Total } from './batched-counter.ts';
+
+/** The requests of a key so far, and the time until its window ends, in ms. */
+type Total = { requests: number; endsIn: number };
+
+/** How many counters one statement deletes, so that it locks none of them for long. */
+const DELETED_AT_ONCE = 1000;
 
 type RateLimitRepositoryOptions = {
   database: Database;
-  /** The maximum number of requests of a key in a window. */
-  requests: number;
   /** The length of a window, in seconds. It begins with the first request of a key. */
   seconds: number;
 };
 
-/** Counts requests by key in PostgreSQL, so that all replicas share the counters. */
-export const createRateLimitRepository = ({ database, requests: limit, seconds }: RateLimitRepositoryOptions) => {
-  const limiter = new RateLimiterPostgres({
-    storeClient: asDriver(database),
-    storeType: 'client',
-    tableName: 'rate_limits',
-    // A migration creates the table, because the role of the service may not.
-    tableCreated: true,
-    keyPrefix: '',
-    points: limit,
-    duration: seconds,
-    // A key over its limit is rejected from memory until its window ends.
-    inMemoryBlockOnConsumed: limit + 1,
-    clearExpiredByTimeout: false,
-  });
+/**
+ * Counts requests by key in PostgreSQL, so that all replicas share the counters. Windows are measured on PostgreSQL's
+ * clock. One that ends too far in the future began before that clock was set back.
+ */
+export const createRateLimitRepository = ({ database, seconds }: RateLimitRepositoryOptions) => {
   const window = seconds * 1000;
-
-  const consume = async (key: string, requests: number): Promise<Total> => {
-    try {
-      const { consumedPoints, msBeforeNext } = await limiter.consume(key, requests);
-      return { requests: consumedPoints, endsIn: msBeforeNext };
-    } catch (rejected) {
-      if (!(rejected instanceof RateLimiterRes)) throw rejected;
-      // A request that is rejected from memory is not counted, and consumedPoints is 0.
-      return { requests: rejected.consumedPoints || Number.POSITIVE_INFINITY, endsIn: rejected.msBeforeNext };
-    }
-  };
-
-  /** Shortens a window that ends too far in the future, because it began before the clock was set back. */
-  const shorten = async (key: string) => {
-    limiter.deleteInMemoryBlockedAll();
-    const latest = Date.now() + window;
-    await database.rateLimit.updateMany({ where: { key, expire: { gt: latest } }, data: { expire: latest } });
-  };
+  const deleteSome = () => database.$executeRaw`
+    DELETE FROM rate_limits WHERE key IN (
+      SELECT key FROM rate_limits, round(extract(epoch FROM now()) * 1000) AS present
+      WHERE expire <= present OR expire > present + 2 * ${window}::bigint
+      LIMIT ${DELETED_AT_ONCE}::int FOR UPDATE OF rate_limits SKIP LOCKED)`;
   return {
-    /** Adds requests to a key, usually in one statement. Over the limit, the total may exceed the actual count. */
-    add: async (key: string, requests: number): Promise<Total> => {
-      const total = await consume(key, requests);
-      if (total.endsIn <= window) return total;
-      await shorten(key);
-      return { ...total, endsIn: window };
-    },
-    /** Deletes windows that have ended, and those that end too far in the future because the clock was set back. */
-    deleteEnded: async (): Promise<void> => {
-      const now = Date.now();
-      await database.rateLimit.deleteMany({
-        where: { OR: [{ expire: { lt: now } }, { expire: { gt: now + 2 * window } }] },
+    /** Adds a request to each of these keys, of which some may be the same. @returns the totals including it */
+    add: async (keys: string[]): Promise<Total[]> => {
+      // In the order of keys, so that concurrent statements do not deadlock.
+      const rows = await database.$queryRaw<(Total & { key: string })[]>`
+        WITH clock AS (SELECT round(extract(epoch FROM now()) * 1000)::bigint AS present)
+        INSERT INTO rate_limits AS counter (key, points, expire)
+        SELECT added.key, count(*), present + ${window}::bigint
+        FROM unnest(${keys}::text[]) AS added (key), clock GROUP BY added.key, present ORDER BY added.key
+        ON CONFLICT (key) DO UPDATE SET
+          points = EXCLUDED.points + CASE WHEN counter.expire > (SELECT present FROM clock) THEN counter.points ELSE 0 END,
+          expire = CASE WHEN counter.expire > (SELECT present FROM clock)
+            THEN least(counter.expire, EXCLUDED.expire) ELSE EXCLUDED.expire END
+        RETURNING key, points AS requests, (expire - (SELECT present FROM clock))::int AS "endsIn"`;
+      const totals = new Map(rows.map((row) => [row.key, row]));
+      // The total of a key is that of its last request.
+      const lastFirst = keys.toReversed().map((key) => {
+        const { requests, endsIn } = totals.get(key) as Total;
+        totals.set(key, { key, requests: requests - 1, endsIn });
+        return { requests, endsIn };
       });
+      return lastFirst.reverse();
+    },
+    /** Deletes the counters of windows that have ended, or that end too far in the future. */
+    deleteEnded: async (): Promise<void> => {
+      while ((await deleteSome()) === DELETED_AT_ONCE);
     },
   };
 };
-
-export type RateLimitRepository = ReturnType<typeof createRateLimitRepository>;
-
-/** The part of `pg` that the limiter uses, on the pool of the service. The limiter's SQL texts are constants. */
-const asDriver = (database: Database) => ({
-  query: async ({ text, values }: { text: string; values: unknown[] }) => {
-    const rows = await database.$queryRawUnsafe<{ points: number; expire: bigint }[]>(text, ...values);
-    return { rows: rows.map(({ points, expire }) => ({ points, expire: Number(expire) })) };
-  },
-});

@@ -1,58 +1,71 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { Response } from 'express';
-import { withinTime } from '../database/within-time.ts';
+import { LRUCache } from 'lru-cache';
+import { type BatchLimits, createBatchQueue } from '../batching/batch-queue.ts';
+import type { Database } from '../database/database.ts';
+import { DatabaseTimeoutError } from '../database/within-time.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { createBatchedCounter } from './batched-counter.ts';
-import type { RateLimitRepository } from './rate-limit-repository.ts';
+import { createRateLimitRepository } from './rate-limit-repository.ts';
 
 /** Counts a request for `key` and sets the RateLimit headers. @throws {ApiError} code 1400 if it exceeds the limit */
 export type RateLimit = (key: string, response: Response) => Promise<void>;
 
 /** How often the counters of ended windows are deleted, in ms. Requests trigger it. */
 const SWEEP_INTERVAL = 60_000;
+/** Keys over their limit that are remembered. Others are counted in the database again. */
+const MAX_BLOCKED = 10_000;
 
 type RateLimitOptions = {
-  counters: RateLimitRepository;
+  database: Database;
+  /** For counting. */
+  limits: BatchLimits;
   requests: number;
   /** The length of a window, in seconds. */
   seconds: number;
-  /** How long counting may take, in ms. */
-  timeout: number;
   onSweepFailed: (error: Error) => void;
 };
 
 /** The response headers follow draft-ietf-httpapi-ratelimit-headers-10 §3 and §4. */
-export const createRateLimit = ({
-  counters,
-  requests,
-  seconds,
-  timeout,
-  onSweepFailed,
-}: RateLimitOptions): RateLimit => {
+export const createRateLimit = (options: RateLimitOptions): RateLimit => {
+  const { database, limits, requests, seconds, onSweepFailed } = options;
   const policy = `"default";q=${requests};w=${seconds}`;
-  const count = createBatchedCounter(counters.add);
-  let sweptAt = Date.now();
+  const counters = createRateLimitRepository({ database, seconds });
+  // A key over its limit costs no statement until its window ends. ttlResolution 0 avoids timers; see token-verifier.ts.
+  const blocked = new LRUCache<string, true>({ max: MAX_BLOCKED, ttlResolution: 0 });
+  const queue = createBatchQueue({
+    run: async (batch: { key: string; add: typeof counters.add }[]) =>
+      (await batch[0]?.add(batch.map(({ key }) => key))) ?? [],
+    bytesOf: () => 0,
+    lateError: () => new DatabaseTimeoutError(),
+    limits,
+  });
+
+  const count = async (key: string) => {
+    const blockedFor = blocked.getRemainingTTL(key);
+    if (blockedFor > 0) return { left: -1, endsIn: blockedFor };
+    // In the trace of the first request that waits for the statement.
+    const total = await queue.add({ key, add: AsyncResource.bind(counters.add) });
+    const left = requests - total.requests;
+    if (left < 0) blocked.set(key, true, { ttl: total.endsIn });
+    return { left, endsIn: total.endsIn };
+  };
+
+  let sweptAt = performance.now();
   const sweep = () => {
-    const now = Date.now();
-    // The clock may have been set back.
-    sweptAt = Math.min(sweptAt, now);
-    if (now < sweptAt + SWEEP_INTERVAL) return;
-    sweptAt = now;
+    if (performance.now() < sweptAt + SWEEP_INTERVAL) return;
+    sweptAt = performance.now();
     counters.deleteEnded().catch(onSweepFailed);
   };
+
   return async (key, response) => {
     sweep();
-    const total = await withinTime(count(key), timeout);
-    const wait = Math.ceil(total.endsIn / 1000);
+    const { left, endsIn } = await count(key);
+    const wait = Math.ceil(endsIn / 1000);
     response.setHeader('RateLimit-Policy', policy);
-    response.setHeader('RateLimit', `"default";r=${Math.max(0, requests - total.requests)};t=${wait}`);
-    if (total.requests <= requests) return;
-    throw new ApiError(
-      commonErrors.tooManyRequests,
-      `More than ${requests} requests in ${seconds} s; try again in ${wait} s.`,
-      {
-        headers: { 'Retry-After': `${wait}` },
-      },
-    );
+    response.setHeader('RateLimit', `"default";r=${Math.max(0, left)};t=${wait}`);
+    if (left >= 0) return;
+    const message = `More than ${requests} requests in ${seconds} s; try again in ${wait} s.`;
+    throw new ApiError(commonErrors.tooManyRequests, message, { headers: { 'Retry-After': `${wait}` } });
   };
 };

@@ -2,8 +2,7 @@ import type { Logger } from 'pino';
 import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
 import type { Config } from '../config/config.ts';
 import type { ApiError } from '../http/api-error.ts';
-import type { WatchedExports } from './export-metrics.ts';
-import type { PoolState } from './metrics.ts';
+import type { PoolState, WatchedExports } from './metrics.ts';
 import { createMetricsServer } from './metrics-server.ts';
 
 type InstrumentsOptions = {
@@ -13,14 +12,17 @@ type InstrumentsOptions = {
   errorCodes: readonly number[];
   /** The number of this process, if there are several. */
   worker?: number | undefined;
+  /** @returns the number of log lines dropped so far */
+  droppedLines?: (() => number) | undefined;
 };
 
 /**
  * Metrics if METRICS_PORT is set, traces if OTEL_EXPORTER_OTLP_ENDPOINT is set. What is not set is not loaded, and adds
  * nothing to a request.
  */
-export const createInstruments = async ({ config, logger, worker, errorCodes }: InstrumentsOptions) => {
-  const metrics = config.metrics && (await import('./metrics.ts')).createMetrics({ worker, errorCodes });
+export const createInstruments = async (options: InstrumentsOptions) => {
+  const { config, logger, worker, errorCodes, droppedLines = () => 0 } = options;
+  const metrics = config.metrics && (await import('./metrics.ts')).createMetrics({ worker, errorCodes, droppedLines });
   const tracing = config.tracing && (await import('./tracing.ts')).createTracing({ ...config.tracing, logger });
   const metricsServer =
     metrics && config.metrics && worker === undefined
@@ -43,8 +45,6 @@ export const createInstruments = async ({ config, logger, worker, errorCodes }: 
     observeImports: metrics?.observeImports,
     /** Makes an import or export a span; undefined without traces. */
     traceBulk: tracing?.traceBulk,
-    /** `droppedLines` returns the number of log lines dropped so far. */
-    watchLog: (droppedLines: () => number): void => metrics?.watchLog(droppedLines),
     watchExports: (exports: WatchedExports): void => metrics?.watchExports(exports),
     watchPool: (read: () => PoolState): void => metrics?.watchPool(read),
     /** Serves the metrics, except in a worker: there the primary process does. */

@@ -1,7 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
 import { version } from '../version.ts';
-import { type WatchedExports, watchExports } from './export-metrics.ts';
-import { createImportMetrics } from './import-metrics.ts';
 import { createQueueMetrics } from './queue-metrics.ts';
 import { createErrorCounter, createRequestMetrics } from './request-metrics.ts';
 import { handleMetricsRequests } from './workers-metrics.ts';
@@ -15,29 +13,87 @@ export type PoolState = {
   limit: number;
 };
 
+/** The exports in progress, and the rows of all exports so far. */
+export type WatchedExports = Readonly<{ inProgress: number; rows: number }>;
+
 type MetricsOptions = {
   /** The number of this process, if there are several: a label of its series, which the primary process serves. */
   worker?: number | undefined;
   /** Every code that an Error may have. */
   errorCodes: readonly number[];
+  /** @returns the number of log lines dropped so far */
+  droppedLines: () => number;
 };
 
 /** The metrics for Prometheus. Their names are defined in this folder and explained in docs/operations.md. */
-export const createMetrics = ({ worker, errorCodes }: MetricsOptions) => {
+export const createMetrics = ({ worker, errorCodes, droppedLines }: MetricsOptions) => {
   const registry = new Registry();
+  const registers = [registry];
   if (worker !== undefined) registerWorker(registry, worker);
+
+  /** A number that is read when the metrics are. */
+  const watch = (name: string, help: string, read: () => number) => {
+    const collect = function (this: Gauge) {
+      this.set(read());
+    };
+    new Gauge({ name, help, registers, collect });
+  };
+  /** The same for a number that only grows. */
+  const watchTotal = (name: string, help: string, read: () => number) => {
+    const collect = function (this: Counter) {
+      this.reset();
+      this.inc(read());
+    };
+    new Counter({ name, help, registers, collect });
+  };
+
   collectDefaultMetrics({ register: registry });
-  describeBuild(registry);
+  new Gauge({
+    name: 'plant_store_build_info',
+    help: 'Always 1; the labels are the versions of the store and of Node.js.',
+    labelNames: ['version', 'node_version'],
+    registers,
+  }).set({ version, node_version: process.versions.node }, 1);
+  watchTotal(
+    'plant_store_log_dropped_lines_total',
+    'Log lines dropped because the log could not be written.',
+    droppedLines,
+  );
   const countError = createErrorCounter({ registry, errorCodes });
+
   return {
     /** Middleware that counts and times requests. */
     observeRequest: createRequestMetrics({ registry, countError }),
     countError,
     observeQueue: createQueueMetrics({ registry }),
-    watchExports: (exports: WatchedExports) => watchExports(registry, exports),
-    observeImports: createImportMetrics({ registry }),
-    watchPool: (read: () => PoolState) => watchPool(registry, read),
-    watchLog: (droppedLines: () => number) => countDroppedLines(registry, droppedLines),
+    observeImports: createImportMetrics(registry),
+    watchExports: (exports: WatchedExports): void => {
+      watch('plant_store_exports_in_progress', 'Exports in progress.', () => exports.inProgress);
+      watchTotal('plant_store_exported_plants_total', 'Plants read for exports.', () => exports.rows);
+    },
+    watchPool: (read: () => PoolState): void => {
+      new Gauge({
+        name: 'plant_store_database_connections',
+        help: 'Open connections to PostgreSQL, by state: idle or used.',
+        labelNames: ['state'],
+        registers,
+        collect() {
+          const { open, idle } = read();
+          this.set({ state: 'idle' }, idle);
+          this.set({ state: 'used' }, open - idle);
+        },
+      });
+      watch(
+        'plant_store_database_connections_limit',
+        'Maximum number of connections to PostgreSQL (DATABASE_CONNECTIONS).',
+        () => read().limit,
+      );
+      watch(
+        'plant_store_database_waiting_statements',
+        'Statements waiting for a connection to PostgreSQL.',
+        () => read().waiting,
+      );
+    },
     /** In Prometheus' text format. */
     read: () => registry.metrics(),
   };
@@ -52,51 +108,25 @@ const registerWorker = (registry: Registry, worker: number) => {
   handleMetricsRequests(registry);
 };
 
-const describeBuild = (registry: Registry) => {
-  new Gauge({
-    name: 'plant_store_build_info',
-    help: 'Always 1; the labels are the versions of the store and of Node.js.',
-    labelNames: ['version', 'node_version'],
-    registers: [registry],
-  }).set({ version, node_version: process.versions.node }, 1);
-};
+const OUTCOMES = ['created', 'replaced', 'skipped', 'failed'] as const;
 
-const countDroppedLines = (registry: Registry, droppedLines: () => number) => {
-  new Counter({
-    name: 'plant_store_log_dropped_lines_total',
-    help: 'Log lines dropped because the log could not be written.',
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(droppedLines());
-    },
-  });
-};
-
-const watchPool = (registry: Registry, read: () => PoolState) => {
+const createImportMetrics = (registry: Registry) => {
   const registers = [registry];
-  new Gauge({
-    name: 'plant_store_database_connections',
-    help: 'Open connections to PostgreSQL, by state: idle or used.',
-    labelNames: ['state'],
+  const rows = new Counter({
+    name: 'plant_store_import_rows_total',
+    help: 'Imported rows by outcome. Dry runs are not counted.',
+    labelNames: ['outcome'],
     registers,
-    collect() {
-      const { open, idle } = read();
-      this.set({ state: 'idle' }, idle);
-      this.set({ state: 'used' }, open - idle);
-    },
   });
-  new Gauge({
-    name: 'plant_store_database_connections_limit',
-    help: 'Maximum number of connections to PostgreSQL (DATABASE_CONNECTIONS).',
-    registers,
-  }).set(read().limit);
-  new Gauge({
-    name: 'plant_store_database_waiting_statements',
-    help: 'Statements waiting for a connection to PostgreSQL.',
-    registers,
-    collect() {
-      this.set(read().waiting);
+  // Starts each series at 0, because Prometheus sees no increase in a series that starts at 1.
+  for (const outcome of OUTCOMES) rows.inc({ outcome }, 0);
+  const inProgress = new Gauge({ name: 'plant_store_imports_in_progress', help: 'Imports in progress.', registers });
+  inProgress.set(0);
+  return {
+    begin: (): void => inProgress.inc(),
+    count: (added: Record<(typeof OUTCOMES)[number], number>): void => {
+      for (const outcome of OUTCOMES) rows.inc({ outcome }, added[outcome]);
     },
-  });
+    end: (): void => inProgress.dec(),
+  };
 };

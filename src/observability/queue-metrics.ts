@@ -10,32 +10,25 @@ const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 export const createQueueMetrics = ({ registry }: { registry: Registry }) => {
   const common = { labelNames: ['queue'] as const, registers: [registry] };
   const queues = new Map<string, ObservedQueue>();
-  new Gauge({
-    ...common,
-    name: 'plant_store_queue_items',
-    help: 'Requests waiting for a batch.',
-    collect() {
-      for (const [queue, { length }] of queues) this.set({ queue }, length());
-    },
-  });
-  const limit = new Gauge({
-    ...common,
-    name: 'plant_store_queue_limit_items',
-    help: 'Maximum number of requests waiting for a batch (QUEUE_LIMIT).',
-  });
-  new Gauge({
-    ...common,
-    name: 'plant_store_queue_bytes',
-    help: 'Approximate memory used by requests waiting for a batch.',
-    collect() {
-      for (const [queue, { bytes }] of queues) this.set({ queue }, bytes());
-    },
-  });
-  const byteLimit = new Gauge({
-    ...common,
-    name: 'plant_store_queue_limit_bytes',
-    help: 'Maximum memory for requests waiting for a batch.',
-  });
+  /** Reads a number of each queue when the metrics are read. */
+  const watch = (name: string, help: string, read: (queue: ObservedQueue) => number) => {
+    const collect = function (this: Gauge<'queue'>) {
+      for (const [queue, observed] of queues) this.set({ queue }, read(observed));
+    };
+    new Gauge({ ...common, name, help, collect });
+  };
+  watch('plant_store_queue_items', 'Requests waiting for a batch.', ({ length }) => length());
+  watch(
+    'plant_store_queue_limit_items',
+    'Maximum number of requests waiting for a batch (QUEUE_LIMIT).',
+    ({ limit }) => limit,
+  );
+  watch('plant_store_queue_bytes', 'Approximate memory used by requests waiting for a batch.', ({ bytes }) => bytes());
+  watch(
+    'plant_store_queue_limit_bytes',
+    'Maximum memory for requests waiting for a batch.',
+    ({ byteLimit }) => byteLimit,
+  );
   const size = new Histogram({
     ...common,
     name: 'plant_store_batch_items',
@@ -55,8 +48,6 @@ export const createQueueMetrics = ({ registry }: { registry: Registry }) => {
   });
   return (queue: string, observed: ObservedQueue): QueueObserver => {
     queues.set(queue, observed);
-    limit.set({ queue }, observed.limit);
-    byteLimit.set({ queue }, observed.byteLimit);
     underWay.set({ queue }, 0);
     return {
       around: async (notes, run) => {

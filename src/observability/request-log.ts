@@ -46,7 +46,7 @@ const nameRequest = ({ headers }: IncomingMessage, response: ServerResponse): st
 };
 
 /** Overload causes many 5xx responses. They are warnings, without a stack, so that logging adds little to the load. */
-const isFault = ({ locals }: Response) => locals.isFault !== false;
+const isFault = ({ locals }: Response) => locals.error?.isFault !== false;
 
 const levelOf = (response: Response) => {
   if (response.err === undefined) return 'info';
@@ -60,7 +60,7 @@ const fieldsOf = (request: IncomingMessage, { headersSent, statusCode, locals }:
   status: headersSent ? statusCode : undefined,
   traceId: locals.traceId,
   token: locals.tokenName,
-  error: locals.errorCode,
+  error: locals.error?.code,
   rows: locals.rows,
   duration: Math.round(performance.now() - (locals.startedAt ?? 0)),
 });

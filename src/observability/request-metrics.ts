@@ -28,7 +28,7 @@ export const createRequestMetrics = ({ registry, countError }: RequestMetricsOpt
   return (request, response, next) => {
     const startedAt = performance.now();
     response.once('close', () => {
-      const error = response.locals.errorCode;
+      const error = response.locals.error?.code;
       if (error !== undefined) countError(error);
       const labels = {
         method: METHODS.has(request.method) ? request.method : 'other',

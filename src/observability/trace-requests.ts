@@ -49,7 +49,7 @@ export const createRequestTracing =
       span.setAttributes({
         'http.route': route,
         'http.response.status_code': headersSent ? statusCode : undefined,
-        'plant_store.error.code': locals.errorCode,
+        'plant_store.error.code': locals.error?.code,
         'error.type': failure,
       });
       span.end();

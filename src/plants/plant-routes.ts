@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
-import type { JsonBodyReader } from '../bodies/read-json-body.ts';
-import { handleOtherMethods } from '../http/handle-other-methods.ts';
+import type { BodyReader } from '../bodies/read-json-body.ts';
+import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { parsePreconditions } from '../http/preconditions.ts';
 import type { OutputBudget } from '../http/send-json.ts';
@@ -17,8 +17,8 @@ type PlantRoutesOptions = {
   requireWriteScope: RequestHandler;
   /** For PATCH: its response contains the stored plant, so it also reads. */
   requireBothScopes: RequestHandler;
-  readJson: JsonBodyReader;
-  readMergePatch: JsonBodyReader;
+  readJson: BodyReader<unknown>;
+  readMergePatch: BodyReader<unknown>;
   outputBudget: OutputBudget;
 };
 

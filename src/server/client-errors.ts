@@ -1,9 +1,6 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { failStreamedBody, isStreamed } from '../bodies/stream-body.ts';
 import { ApiError } from '../http/api-error.ts';
-import { closeAfter, endInStages } from '../http/close-in-stages.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { DEFAULT_HEADERS } from '../http/response-headers.ts';
 import { sendJson } from '../http/send-json.ts';
@@ -23,24 +20,35 @@ const BODY_ENDED_EARLY = new ApiError(commonErrors.requestNotHttp, 'The client s
 const BODY_NOT_HTTP = new ApiError(commonErrors.requestNotHttp, 'The body is not valid HTTP/1.1.');
 const REQUEST_TOO_SLOW = new ApiError(commonErrors.requestTooSlow);
 
-/** Responds to data and requests that never reach the app. `onRefused` is called with each error that is sent. */
-export const createRefusals = ({ onRefused = () => {} }: { onRefused?: ((error: ApiError) => void) | undefined }) => ({
+type RefusalsOptions = {
+  connections: Pick<Connections, 'find' | 'enqueue' | 'replaceLast' | 'endInStages'>;
+  /** Called with each error that is sent. */
+  onRefused?: ((error: ApiError) => void) | undefined;
+};
+
+/** The error of a `clientError` event. */
+export type ClientError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
+
+/** Responds to data and requests that never reach the app. */
+export const createRefusals = ({ connections, onRefused = () => {} }: RefusalsOptions) => {
+  const { enqueue, endInStages } = connections;
+
   /** Responds to a request with a malformed body or a target that is not a path, and closes the connection. */
-  request: (response: ServerResponse, error: ApiError): void => {
+  const refuseRequest = (response: ServerResponse, error: ApiError): void => {
     if (response.headersSent) {
       if (!response.writableFinished) response.destroy();
       return;
     }
     onRefused(error);
-    closeAfter(response);
     response.statusCode = error.status;
-    for (const [name, value] of Object.entries({ ...DEFAULT_HEADERS, ...error.headers })) {
+    for (const [name, value] of Object.entries({ ...DEFAULT_HEADERS, ...error.headers, Connection: 'close' })) {
       response.setHeader(name, value);
     }
     sendJson(response, error);
-  },
+  };
+
   /** Responds to data that is not a request, and closes the connection. */
-  connection: (socket: Duplex, error: ApiError): void => {
+  const refuseConnection = (socket: Socket, error: ApiError): void => {
     onRefused(error);
     const body = JSON.stringify(error);
     const headers = {
@@ -52,40 +60,32 @@ export const createRefusals = ({ onRefused = () => {} }: { onRefused?: ((error: 
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     endInStages(socket, `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`);
-  },
-});
+  };
 
-/** The error of a `clientError` event. */
-export type ClientError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
+  /**
+   * Responds with an Error to data that Node.js cannot parse. Earlier requests on the connection get their responses
+   * first. A request that already has its response gets no second one.
+   */
+  const respondToClientError = (error: ClientError, socket: Socket): void => {
+    const apiError = toApiError(error);
+    const { current, last, unfinished } = connections.find(socket) ?? {};
+    // Node.js reports a request once. The connection stays open, and the next request on it has its own time.
+    if (error.code === TIMEOUT && current?.req.complete === false && current.locals?.failBody) return;
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    // This is the rest of a body whose request already has its response.
+    else if (unfinished?.complete === false) endInStages(socket);
+    else if (last === undefined || last.req.complete) enqueue(socket, () => refuseConnection(socket, apiError));
+    else if (last !== current) connections.replaceLast(socket, () => refuseConnection(socket, apiError));
+    // Nothing may follow the response that is being sent.
+    else if (last.headersSent) enqueue(socket, () => endInStages(socket));
+    // The handler responds, as only it knows what it did with the first part of the body.
+    else if (last.locals?.failBody) last.locals.failBody(error.code === ENDED_EARLY ? BODY_ENDED_EARLY : BODY_NOT_HTTP);
+    // The request is logged as aborted.
+    else if (error.code === ENDED_EARLY) refuseConnection(socket, apiError);
+    else refuseRequest(last, apiError);
+  };
 
-type ClientErrorOptions = {
-  error: ClientError;
-  socket: Socket;
-  connections: Connections;
-  refuse: ReturnType<typeof createRefusals>;
-};
-
-/**
- * Responds with an Error to data that Node.js cannot parse. Earlier requests on the connection get their responses
- * first. A request that already has its response gets no second one.
- */
-export const respondToClientError = ({ error, socket, connections, refuse }: ClientErrorOptions): void => {
-  const apiError = toApiError(error);
-  const { current, last, unfinished } = connections.find(socket) ?? {};
-  // Node.js reports a request once. The connection stays open, and the next request on it has its own time.
-  if (error.code === TIMEOUT && current?.req.complete === false && isStreamed(current.req)) return;
-  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  // This is the rest of a body whose request already has its response.
-  else if (unfinished?.complete === false) endInStages(socket);
-  else if (last === undefined || last.req.complete)
-    connections.enqueue(socket, () => refuse.connection(socket, apiError));
-  else if (last !== current) connections.replaceLast(socket, () => refuse.connection(socket, apiError));
-  // Nothing may follow the response that is being sent.
-  else if (last.headersSent) connections.enqueue(socket, () => endInStages(socket));
-  else if (failStreamedBody(last.req, error.code === ENDED_EARLY ? BODY_ENDED_EARLY : BODY_NOT_HTTP)) return;
-  // The request is logged as aborted.
-  else if (error.code === ENDED_EARLY) refuse.connection(socket, apiError);
-  else refuse.request(last, apiError);
+  return { refuseRequest, refuseConnection, respondToClientError };
 };
 
 const toApiError = ({ code, rawPacket, bytesParsed = 0 }: ClientError): ApiError => {

@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { closeAfter } from '../http/close-in-stages.ts';
+import type { Response } from 'express';
 import { readInSlices } from './read-in-slices.ts';
+
+declare module 'express-serve-static-core' {
+  interface Locals {
+    /** How long the client may accept nothing of this response, in ms, instead of the server's default. */
+    allowedPause?: number;
+  }
+}
 
 /**
  * Requests that may wait behind others on their connections, in total; each takes about 4 KiB of memory. Past this
@@ -10,30 +17,30 @@ import { readInSlices } from './read-in-slices.ts';
 const MAX_WAITING = 2000;
 const FEW_WAITING = 4;
 
+/** How long a client has to read its last response before the connection is destroyed, in ms. */
+const LINGER_TIME = 1000;
+/**
+ * How many connections may linger. Each holds up to 64 KiB that is read but not parsed. During a flood of rejected
+ * requests, the oldest are destroyed sooner.
+ */
+const MAX_LINGERING = 256;
+
+/** A response, with `locals` if Express handles it. */
+export type ServedResponse = ServerResponse & Partial<Pick<Response, 'locals'>>;
+
 type Connection = {
   /** The response in progress; undefined while the connection is idle. */
-  current: ServerResponse | undefined;
+  current?: ServedResponse | undefined;
   /** Start the requests that were read while another one was in progress. */
   waiting: (() => void)[];
   /** The response to the most recently read request, until it is finished. */
-  last: ServerResponse | undefined;
+  last?: ServedResponse | undefined;
   /** The last request, if its response was finished before all of its body arrived; until the rest arrives. */
-  unfinished: IncomingMessage | undefined;
+  unfinished?: IncomingMessage | undefined;
   /** Response bytes that the client has accepted, and when that count last changed, in ms. */
   accepted: number;
   acceptedAt: number;
 };
-
-/** How long the clients of some responses may accept nothing, in ms. */
-const allowedPauses = new WeakMap<ServerResponse, number>();
-
-/** Lets the client accept nothing of this response for so many ms, instead of the server's default. */
-export const allowPauses = (response: ServerResponse, milliseconds: number): void => {
-  allowedPauses.set(response, milliseconds);
-};
-
-const mayPauseFor = (response: ServerResponse | undefined): number | undefined =>
-  response && allowedPauses.get(response);
 
 /**
  * Whether the body of a request is not being read. One-byte chunks would accumulate, at about 256 bytes of memory each.
@@ -56,11 +63,14 @@ const noteUnfinished = (connection: Connection) => {
  */
 export const createConnections = () => {
   const connections = new Map<Socket, Connection>();
+  const lingering = new Map<Socket, NodeJS.Timeout>();
   let totalWaiting = 0;
 
   const forget = (socket: Socket) => {
     totalWaiting -= connections.get(socket)?.waiting.length ?? 0;
     connections.delete(socket);
+    clearTimeout(lingering.get(socket));
+    lingering.delete(socket);
   };
 
   const startNext = (socket: Socket, connection: Connection) => {
@@ -89,21 +99,30 @@ export const createConnections = () => {
     if (totalWaiting > MAX_WAITING && connection.waiting.length > FEW_WAITING) socket.destroy();
   };
 
+  /**
+   * Sends the last bytes of a connection and closes it in stages (RFC 9112 §9.6). An immediate close would reset the
+   * connection, and a client that is still sending would lose the response. If the client does not close its side, the
+   * connection is destroyed after LINGER_TIME.
+   */
+  const endInStages = (socket: Socket, bytes = ''): void => {
+    socket.pause();
+    if (socket.writable) socket.end(bytes);
+    lingering.set(socket, setTimeout(() => socket.destroy(), LINGER_TIME).unref());
+    const [oldest] = lingering.keys();
+    if (lingering.size > MAX_LINGERING) oldest?.destroy();
+  };
+
   return {
     add: (socket: Socket): void => {
-      const connection: Connection = {
-        current: undefined,
-        waiting: [],
-        last: undefined,
-        unfinished: undefined,
-        accepted: 0,
-        acceptedAt: performance.now(),
-      };
+      const connection: Connection = { waiting: [], accepted: 0, acceptedAt: performance.now() };
       connections.set(socket, connection);
       socket.once('close', () => forget(socket));
+      // Node.js calls this once a response with `Connection: close` is sent.
+      socket.destroySoon = () => endInStages(socket);
       readInSlices(socket, () => connection.waiting.length > 0 || isUnread(connection.current?.req));
     },
     enqueue,
+    endInStages,
     /** Calls `handle` when it is the request's turn. `isLast`: no other request waits behind it. */
     serve: (request: IncomingMessage, response: ServerResponse, handle: (isLast: boolean) => void): void => {
       const { socket } = request;
@@ -125,13 +144,13 @@ export const createConnections = () => {
     /** Makes the last response on each connection close it, unless its header is already sent. */
     closeBehindResponses: (): void => {
       for (const { current, waiting } of connections.values()) {
-        if (current && waiting.length === 0 && !current.headersSent) closeAfter(current);
+        if (current && waiting.length === 0 && !current.headersSent) current.setHeader('Connection', 'close');
       }
     },
     /** Whether a response is complete but not yet sent. Node.js considers such a connection idle. */
     isSending: (): boolean =>
       connections.values().some(({ current }) => current?.writableEnded === true && !current.writableFinished),
-    /** Disconnects clients that have accepted no response bytes for `timeout` ms, or for what `allowPauses` set. */
+    /** Disconnects clients that have accepted no response bytes for `timeout` ms, or for the response's `allowedPause`. */
     disconnectStalled: (timeout: number): void => {
       const now = performance.now();
       for (const [socket, connection] of connections) {
@@ -139,7 +158,8 @@ export const createConnections = () => {
         if (socket.writableLength === 0 || accepted !== connection.accepted) {
           connection.accepted = accepted;
           connection.acceptedAt = now;
-        } else if (now - connection.acceptedAt >= (mayPauseFor(connection.current) ?? timeout)) socket.destroy();
+        } else if (now - connection.acceptedAt >= (connection.current?.locals?.allowedPause ?? timeout))
+          socket.destroy();
       }
     },
   };

@@ -1,15 +1,9 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { ApiError } from '../http/api-error.ts';
-import { closeAfter } from '../http/close-in-stages.ts';
-import {
-  type ClientError,
-  CONNECT_NOT_ALLOWED,
-  createRefusals,
-  REQUEST_NOT_HTTP,
-  respondToClientError,
-} from './client-errors.ts';
+import { CONNECT_NOT_ALLOWED, createRefusals, REQUEST_NOT_HTTP } from './client-errors.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { MessageClasses } from './message-classes.ts';
 
@@ -57,17 +51,17 @@ export const createHttpServer = (options: HttpServerOptions) => {
     connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL,
   });
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
-  const refuse = createRefusals({ onRefused });
   const connections = createConnections();
+  const { refuseRequest, refuseConnection, respondToClientError } = createRefusals({ connections, onRefused });
   let closing = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse) =>
     connections.serve(request, response, (isLast) => {
       // Node.js loses the body of an Upgrade request. It would then wait for it, or continue parsing inside it.
-      if ((closing && isLast) || request.headers.upgrade !== undefined) closeAfter(response);
+      if ((closing && isLast) || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
       const target = toOriginForm(request.url ?? '');
-      if (target === undefined) return refuse.request(response, REQUEST_NOT_HTTP);
+      if (target === undefined) return refuseRequest(response, REQUEST_NOT_HTTP);
       request.url = target;
-      handler(request, response, () => refuse.request(response, REQUEST_NOT_HTTP));
+      handler(request, response, () => refuseRequest(response, REQUEST_NOT_HTTP));
     });
   server.on('connection', connections.add);
   server.on('request', onRequest);
@@ -79,23 +73,20 @@ export const createHttpServer = (options: HttpServerOptions) => {
     // Node.js removes its own listener. Without this one, a reset connection would crash the process.
     socket.on('error', () => {});
     socket.removeAllListeners('data');
-    connections.enqueue(socket, () => refuse.connection(socket, CONNECT_NOT_ALLOWED));
+    connections.enqueue(socket, () => refuseConnection(socket, CONNECT_NOT_ALLOWED));
   });
-  server.on('clientError', (error: ClientError, socket: Socket) =>
-    respondToClientError({ error, socket, connections, refuse }),
-  );
+  server.on('clientError', respondToClientError);
   const stallCheck = setInterval(() => connections.disconnectStalled(requestTimeout), TIMEOUT_CHECK_INTERVAL).unref();
   return {
     /** @returns the port */
-    listen: (host: string, port: number) =>
-      new Promise<number>((resolve, reject) => {
-        const fail = (error: Error) => reject(new ListenError(addressVariables, error));
-        server.once('error', fail);
-        server.listen(port, host, () => {
-          server.off('error', fail);
-          resolve((server.address() as AddressInfo).port);
-        });
-      }),
+    listen: async (host: string, port: number): Promise<number> => {
+      try {
+        await once(server.listen(port, host), 'listening');
+      } catch (error) {
+        throw new ListenError(addressVariables, error as Error);
+      }
+      return (server.address() as AddressInfo).port;
+    },
     /**
      * Stops the server. From now on, each response closes its connection. New connections are accepted for another
      * `delay` ms, so that load balancers can notice. Resolves once the requests in progress have their responses; after

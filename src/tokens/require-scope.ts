@@ -2,7 +2,7 @@ import type { Request, RequestHandler } from 'express';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { clientAddress } from '../limits/client-address.ts';
-import type { FailedTokens } from '../limits/failed-tokens.ts';
+import { createFailedTokens } from '../limits/failed-tokens.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { Scope } from './token.ts';
 import { tokenErrorCodes } from './token-api-errors.ts';
@@ -26,34 +26,37 @@ const challenge = (error?: string, scopes: readonly Scope[] = []) => ({
 
 type RequireScopeOptions = {
   verifier: TokenVerifier;
-  failedTokens: FailedTokens;
   /** Undefined: no limit. */
   rateLimit: RateLimit | undefined;
 };
+
+/** Creates middleware that requires all of the scopes. */
+export type RequireScope = (...scopes: Scope[]) => RequestHandler;
 
 /**
  * Requires a valid token with all of the scopes (RFC 6750 §2.1), and stores its name for the log. The rate limit counts
  * each request once: for the token's name, or for the client's address if there is no valid token.
  */
-export const createRequireScope =
-  ({ verifier, failedTokens, rateLimit }: RequireScopeOptions) =>
-  (...scopes: Scope[]): RequestHandler =>
-  async (request, response, next) => {
-    const text = bearerToken(request);
-    const token = text === undefined ? undefined : await verifier.verify(text);
-    if (token === undefined) {
-      const address = clientAddress(request);
-      const wait = text === undefined ? undefined : failedTokens.count(address);
-      if (wait !== undefined) throw tooManyWrongTokens(wait);
-      if (rateLimit) await rateLimit(`address:${address}`, response);
-      throw text === undefined ? tokenMissing() : tokenNotValid();
-    }
-    response.locals.tokenName = token.name;
-    if (rateLimit) await rateLimit(`token:${token.name}`, response);
-    const missing = scopes.filter((scope) => !token.scopes.includes(scope));
-    if (missing.length > 0) throw scopeMissing(missing, scopes);
-    next();
-  };
+export const createRequireScope = ({ verifier, rateLimit }: RequireScopeOptions): RequireScope => {
+  const countFailed = createFailedTokens();
+  return (...scopes) =>
+    async (request, response, next) => {
+      const text = bearerToken(request);
+      const token = text === undefined ? undefined : await verifier.verify(text);
+      if (token === undefined) {
+        const address = clientAddress(request);
+        const wait = text === undefined ? undefined : countFailed(address);
+        if (wait !== undefined) throw tooManyWrongTokens(wait);
+        if (rateLimit) await rateLimit(`address:${address}`, response);
+        throw text === undefined ? tokenMissing() : tokenNotValid();
+      }
+      response.locals.tokenName = token.name;
+      if (rateLimit) await rateLimit(`token:${token.name}`, response);
+      const missing = scopes.filter((scope) => !token.scopes.includes(scope));
+      if (missing.length > 0) throw scopeMissing(missing, scopes);
+      next();
+    };
+};
 
 const bearerToken = (request: Request): string | undefined =>
   /^Bearer +(\S.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trimEnd();

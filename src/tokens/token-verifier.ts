@@ -14,10 +14,12 @@ const TOKEN_PATTERN = /^plant_[\w-]{43}$/;
 
 export type TokenVerifier = { verify(text: string): Promise<VerifiedToken | undefined> };
 
+/** Limits for the lookups of tokens that were valid before, and of all others. */
+export type TokenLimits = Record<'tokens' | 'newTokens', BatchLimits>;
+
 type TokenVerifierOptions = {
   tokens: Pick<TokenRepository, 'findByHashes'>;
-  /** Limits for the lookups of tokens that were valid before, and of all others. */
-  limits: Record<'tokens' | 'newTokens', BatchLimits>;
+  limits: TokenLimits;
   /** Verifies tokens that do not match TOKEN_PATTERN. */
   jwts?: TokenVerifier | undefined;
 };

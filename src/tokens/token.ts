@@ -21,9 +21,7 @@ export type VerifiedToken = Pick<Token, 'name' | 'scopes'>;
 export const generateTokenText = (): string => `plant_${randomBytes(32).toString('base64url')}`;
 
 /** SHA-256 without salt or stretching is enough, because 256 random bits cannot be guessed. */
-export const hashTokenText = (text: string): Buffer<ArrayBuffer> =>
-  // Via a string, because a Buffer from hash() has its own allocation, which takes four times as long as the hash.
-  Buffer.from(hash('sha256', text, 'latin1'), 'latin1');
+export const hashTokenText = (text: string): Buffer<ArrayBuffer> => hash('sha256', text, 'buffer');
 
 type TokenState = 'valid' | 'revoked' | 'expired';
 

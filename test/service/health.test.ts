@@ -44,7 +44,7 @@ describe('GET /livez and GET /readyz', () => {
     ['was rolled back', 'UPDATE _prisma_migrations SET rolled_back_at = now()'],
   ])('not ready if a migration %s, code 1502', async (_title, change) => {
     const service = await start();
-    await service.database.query(`${change} WHERE migration_name = '20261121020000_rate_limits'`);
+    await service.database.query(`${change} WHERE migration_name = '20261121000000_plants_and_tokens'`);
     const { status, body } = await service.agent.get('/readyz');
     expect([status, body.error]).toEqual([503, 1502]);
   });

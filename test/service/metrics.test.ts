@@ -80,6 +80,10 @@ describe('requests are counted and timed', () => {
     await start({ BASE_PATH: '/api/v1' });
     await service.agent.post('/api/v1/plants');
     expect((await metrics()).value(COUNT, { route: '/plants', status: '401', error: '1100' })).toBe(1);
+    await service.agent.get('/');
+    await service.agent.get('/api/v1/');
+    const { value } = await metrics();
+    expect([value(COUNT, { route: '/' }), value(COUNT, { route: '/api/v1/' })]).toEqual([1, 1]);
   });
 
   test('without a series for each path or method that a client makes up', async () => {

@@ -66,6 +66,21 @@ describe('RATE_LIMIT=3/60', () => {
     expect(await countPlants(first)).toBe(20);
   });
 
+  test('requests of several tokens that arrive together are counted exactly, each token by itself', async () => {
+    const service = await start({ RATE_LIMIT: '100/60' });
+    const other = await service.tokens.create({ name: 'other', scopes: ['plants:write'], expiresAt: null });
+    const requests = Array.from({ length: 60 }, (_, turn) =>
+      send(service, { Authorization: `Bearer ${turn % 3 === 0 ? other : service.token}` }),
+    );
+    const left = (await Promise.all(requests)).map(({ headers }) =>
+      Number(/r=(\d+);/.exec(headers.ratelimit ?? '')?.[1]),
+    );
+    const countdown = (count: number) => Array.from({ length: count }, (_, index) => 100 - count + index);
+    const sorted = (numbers: number[]) => numbers.toSorted((a, b) => a - b);
+    expect(sorted(left.filter((_, turn) => turn % 3 === 0))).toEqual(countdown(20));
+    expect(sorted(left.filter((_, turn) => turn % 3 !== 0))).toEqual(countdown(40));
+  });
+
   test('requests without a token, with a wrong one, or without the scope count, too', async () => {
     const service = await start({ RATE_LIMIT: '3/60' });
     expect(await statuses(5, () => withoutToken(service))).toEqual([401, 401, 401, 429, 429]);
@@ -86,12 +101,28 @@ describe('RATE_LIMIT=3/60', () => {
   });
 });
 
+/** Makes as much time pass for the service's clock and for the counters, which PostgreSQL's clock ends. */
+const pass = async ({ database }: TestService, milliseconds: number) => {
+  const now = performance.now.bind(performance);
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + milliseconds);
+  await database.query(`UPDATE rate_limits SET expire = expire - ${milliseconds}`);
+};
+const keys = async ({ database }: TestService) =>
+  (await database.query('SELECT key FROM rate_limits')).map(({ key }) => key).sort();
+
 test('after the window ends, the count starts again', async () => {
   const service = await start({ RATE_LIMIT: '2/60' });
   expect(await statuses(3, () => send(service))).toEqual([200, 200, 429]);
-  const afterWindow = Date.now() + 60_001;
-  jest.spyOn(Date, 'now').mockImplementation(() => afterWindow);
+  await pass(service, 60_001);
   expect(await statuses(3, () => send(service))).toEqual([200, 200, 429]);
+});
+
+test('a window ends by itself, and only then', async () => {
+  const service = await start({ RATE_LIMIT: '1/2' });
+  const sentAt = performance.now();
+  expect(await statuses(2, () => send(service))).toEqual([200, 429]);
+  await waitUntil('the end of the window', async () => (await send(service)).status === 200);
+  expect(performance.now() - sentAt).toBeGreaterThan(1900);
 });
 
 test('a token over its limit is refused without a database statement', async () => {
@@ -103,23 +134,25 @@ test('a token over its limit is refused without a database statement', async () 
   ]);
 });
 
-test('counters of windows that have ended are deleted within a minute', async () => {
-  const service = await start({ RATE_LIMIT: '5/1' });
+test('counters of windows that have ended are deleted within a minute, however many; others stay', async () => {
+  const service = await start({ RATE_LIMIT: '5/60' });
   await withoutToken(service);
+  await service.database.query(
+    "INSERT INTO rate_limits SELECT 'address:' || n, 1, extract(epoch FROM now()) * 1000 FROM generate_series(1, 2500) n",
+  );
+  await pass(service, 60_001);
+  await service.database.query(
+    "INSERT INTO rate_limits VALUES ('token:open', 1, extract(epoch FROM now()) * 1000 + 30000)",
+  );
   await send(service);
-  const keys = async () => (await service.database.query('SELECT key FROM rate_limits')).map(({ key }) => key).sort();
-  expect(await keys()).toEqual(['address:127.0.0.1', 'token:test']);
-  const later = Date.now() + 61_000;
-  jest.spyOn(Date, 'now').mockImplementation(() => later);
-  await send(service);
-  await waitUntil('the deletion', async () => (await keys()).length === 1);
-  expect(await keys()).toEqual(['token:test']);
+  await waitUntil('the deletion', async () => (await keys(service)).length === 2);
+  expect(await keys(service)).toEqual(['token:open', 'token:test']);
 });
 
-describe('RATE_LIMIT=2/10 after the clock was set back an hour', () => {
+describe('RATE_LIMIT=2/10 after the clock of PostgreSQL was set back an hour', () => {
   const HOUR = 3_600_000;
-  const now = Date.now.bind(Date);
-  const setBack = (milliseconds = HOUR) => jest.spyOn(Date, 'now').mockImplementation(() => now() - milliseconds);
+  const insert = ({ database }: TestService, key: string, points: number, endsIn: number) =>
+    database.query(`INSERT INTO rate_limits VALUES ('${key}', ${points}, ${Date.now() + endsIn})`);
   const expectShortWait = ({ status, headers, body }: Awaited<ReturnType<typeof send>>) => {
     const wait = Number(headers['retry-after']);
     expect(status).toBe(429);
@@ -133,51 +166,38 @@ describe('RATE_LIMIT=2/10 after the clock was set back an hour', () => {
 
   test('a token over its limit waits for at most one window, and its counter ends', async () => {
     const service = await start({ RATE_LIMIT: '2/10' });
-    expect(await statuses(3, () => send(service))).toEqual([200, 200, 429]);
-    setBack();
+    await insert(service, 'token:test', 700, HOUR);
     expectShortWait(await send(service));
     expectShortWait(await send(service));
     expect(await windowEnd(service)).toBeLessThanOrEqual(Date.now() + 10_000);
-    const afterWindow = Date.now() + 10_001;
-    jest.spyOn(Date, 'now').mockImplementation(() => afterWindow);
+    await pass(service, 10_001);
     expect(await statuses(3, () => send(service))).toEqual([200, 200, 429]);
   });
 
   test('a token within its limit is still counted, and its counter ends', async () => {
     const service = await start({ RATE_LIMIT: '2/10' });
-    expect((await send(service)).status).toBe(200);
-    setBack();
+    await insert(service, 'token:test', 1, HOUR);
     const { status, headers } = await send(service);
     expect([status, headers.ratelimit]).toEqual([200, '"default";r=0;t=10']);
     expect(await windowEnd(service)).toBeLessThanOrEqual(Date.now() + 10_000);
     expectShortWait(await send(service));
   });
 
-  test('the first request corrects a row from before, even in a service that has just started', async () => {
+  test('a window that ends slightly too late, as of a service with its own clock, is not restarted', async () => {
     const service = await start({ RATE_LIMIT: '2/10' });
-    await service.database.query(`INSERT INTO rate_limits VALUES ('token:test', 700, ${Date.now() + HOUR})`);
-    expectShortWait(await send(service));
-    expect(await windowEnd(service)).toBeLessThanOrEqual(Date.now() + 10_000);
-  });
-
-  test('a window that another service started with a clock slightly ahead is not restarted', async () => {
-    const service = await start({ RATE_LIMIT: '2/10' });
-    await service.database.query(`INSERT INTO rate_limits VALUES ('token:test', 1, ${Date.now() + 10_500})`);
+    await insert(service, 'token:test', 1, 10_500);
     expect(await statuses(2, () => send(service))).toEqual([200, 429]);
   });
 
   test('rows from before are deleted within a minute', async () => {
     const service = await start({ RATE_LIMIT: '2/10' });
-    await service.database.query(`INSERT INTO rate_limits VALUES ('token:other', 1, ${Date.now() + HOUR})`);
-    await service.database.query(`INSERT INTO rate_limits VALUES ('token:third', 1, ${Date.now() + 15_000})`);
-    setBack();
+    await insert(service, 'token:other', 1, HOUR);
+    await insert(service, 'token:now', 1, 15_000);
+    const now = performance.now.bind(performance);
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + 60_001);
     await send(service);
-    setBack(HOUR - 61_000);
-    await service.database.query(`INSERT INTO rate_limits VALUES ('token:now', 1, ${Date.now() + 15_000})`);
-    await send(service);
-    const keys = async () => (await service.database.query('SELECT key FROM rate_limits')).map(({ key }) => key).sort();
-    await waitUntil('the deletion', async () => (await keys()).length === 2);
-    expect(await keys()).toEqual(['token:now', 'token:test']);
+    await waitUntil('the deletion', async () => (await keys(service)).length === 2);
+    expect(await keys(service)).toEqual(['token:now', 'token:test']);
   });
 });
 

@@ -1,0 +1,30 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { createBodySlots } from './body-slots.ts';
+
+test('bodies are parsed one at a time, in order, with a turn of the event loop after each', async () => {
+  const { parseInTurn } = createBodySlots({ count: 1 });
+  const log: string[] = [];
+  const parse = (name: string) =>
+    parseInTurn(async () => {
+      log.push(name);
+      if (name === 'wrong') throw new Error('not JSON');
+      return name;
+    });
+  const all = Promise.allSettled([parse('a'), parse('wrong'), parse('b')]);
+  for (const number of [1, 2]) {
+    await setImmediate();
+    log.push(`turn ${number}`);
+  }
+  const outcomes = await all;
+  expect(log).toEqual(['a', 'turn 1', 'wrong', 'turn 2', 'b']);
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+test('256 bodies may wait to be parsed', async () => {
+  const { parseInTurn } = createBodySlots({ count: 1 });
+  const parsed = Array.from({ length: 257 }, (_, number) => parseInTurn(async () => number));
+  expect(parsed.filter((body) => body === undefined)).toHaveLength(1);
+  await Promise.all(parsed);
+  expect(await parseInTurn(async () => 'next')).toBe('next');
+});

@@ -1,0 +1,46 @@
+import { Router } from 'express';
+import type { Database } from '../database/database.ts';
+import { assertReadyToServe } from '../database/migration-state.ts';
+import { withinTime } from '../database/within-time.ts';
+import { unavailable } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
+import { handleOtherMethods } from '../http/handle-error.ts';
+import { sendJson } from '../http/send-json.ts';
+
+type HealthOptions = {
+  database: Database;
+  /** How long the database may take to respond, in ms. */
+  timeout: number;
+};
+
+/**
+ * Health checks: `GET /livez` (the process responds) and `GET /readyz` (it can handle requests). No token is required.
+ */
+export const createHealth = ({ database, timeout }: HealthOptions) => {
+  let stopping = false;
+  let checking: Promise<void> | undefined;
+  const routes = Router({ strict: true, caseSensitive: true });
+  routes
+    .route('/livez')
+    .get((_request, response) => sendJson(response, { status: 'live' }))
+    .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
+  routes
+    .route('/readyz')
+    .get(async (_request, response) => {
+      if (stopping) throw unavailable(commonErrors.stopping);
+      // Concurrent probes share one query. They need no token and must not take all connections.
+      checking ??= assertReadyToServe(database).finally(() => {
+        checking = undefined;
+      });
+      await withinTime(checking, timeout);
+      sendJson(response, { status: 'ready' });
+    })
+    .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
+  return {
+    routes,
+    /** From now on, the service is not ready. */
+    stop: (): void => {
+      stopping = true;
+    },
+  };
+};

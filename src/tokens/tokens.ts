@@ -1,0 +1,44 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.ts';
+import { createRateLimit } from '../limits/rate-limit.ts';
+import { createJwtVerifier, type JwtVerifierOptions } from './jwt-verifier.ts';
+import { createRequireScope } from './require-scope.ts';
+import { createTokenRepository } from './token-repository.ts';
+import { createTokenVerifier, type TokenLimits } from './token-verifier.ts';
+
+type TokensOptions = {
+  database: Database;
+  limits: TokenLimits;
+  /** Undefined: no tokens but the store's own. */
+  identityProvider: Omit<JwtVerifierOptions, 'onRefreshFailed'> | undefined;
+  /** Per number of seconds. Undefined: no limit. */
+  rateLimit: { requests: number; seconds: number } | undefined;
+  logger: Logger;
+};
+
+/** The stored tokens, and the middleware that checks the token of a request and counts the request. */
+export const createTokens = ({ database, limits, identityProvider, rateLimit, logger }: TokensOptions) => {
+  const warn = (message: string) => (error: Error) => logger.warn({ err: error }, message);
+  const repository = createTokenRepository({ database });
+  const requireScope = createRequireScope({
+    verifier: createTokenVerifier({
+      tokens: repository,
+      limits,
+      jwts:
+        identityProvider &&
+        createJwtVerifier({
+          ...identityProvider,
+          onRefreshFailed: warn('could not refresh the keys of the identity provider'),
+        }),
+    }),
+    rateLimit:
+      rateLimit &&
+      createRateLimit({
+        ...rateLimit,
+        database,
+        limits: limits.tokens,
+        onSweepFailed: warn('could not delete the rate limit counters of ended windows'),
+      }),
+  });
+  return { repository, requireScope };
+};
