@@ -9,20 +9,44 @@ export type Parameter = Omit<OpenAPIV3_1.ParameterObject, 'schema'> & { schema: 
 export type Reference = OpenAPIV3_1.ReferenceObject;
 export type Response = OpenAPIV3_1.ResponseObject;
 
-export const schemaReference = (name: string): Reference => ({ $ref: `#/components/schemas/${name}` });
+type Component = 'examples' | 'headers' | 'responses' | 'schemas';
+
+export const reference = (component: Component, name: string): Reference => ({
+  $ref: `#/components/${component}/${name}`,
+});
+
+/** JSON content. `schema`: a schema, or the name of one among the components. */
+export const json = (schema: MediaType['schema'] | string, examples?: MediaType['examples']) => ({
+  'application/json': {
+    schema: typeof schema === 'string' ? reference('schemas', schema) : schema,
+    ...(examples && { examples }),
+  } as MediaType,
+});
 
 /**
  * The JSON Schema (2020-12) of the input of a zod schema. A bigint becomes an integer with format int64. The schema
  * states no bounds: the format implies them (https://spec.openapis.org/registry/format/int64), and most JSON parsers
  * would round them.
  */
-export const toJsonSchema = (schema: z.ZodType): JsonSchema => {
+export const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output' = 'input'): JsonSchema => {
   const { $schema, ...jsonSchema } = z.toJSONSchema(schema, {
-    io: 'input',
+    io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       if (zodSchema._zod.def.type === 'bigint') Object.assign(jsonSchema, { type: 'integer', format: 'int64' });
     },
   });
   return jsonSchema as JsonSchema;
+};
+
+/** The parameters that a schema parses. Their types are those of its output, because its input is text. */
+export const parametersOf = (place: 'path' | 'query', parsedBy: z.ZodObject): Parameter[] => {
+  const { properties } = toJsonSchema(parsedBy, 'output') as { properties: Record<string, JsonSchema> };
+  return Object.entries(properties).map(([name, { description = '', ...schema }]) => ({
+    name,
+    in: place,
+    ...(place === 'path' && { required: true }),
+    description,
+    schema,
+  }));
 };
