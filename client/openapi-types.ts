@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: b89acbc03bb6e9562e1fe2ca408e1a999a21fcf6f27a051e686e5ad9ebffbbaa
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 4ff806b55eca2a4256e0d7c640309d23dcac21a24a395c54551eb40b8c05c33e
 export interface paths {
     "/plants": {
         parameters: {
@@ -448,9 +448,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag. */
+                /** @description ETags, or `*`. Unless one is current, the response is 412. */
                 "If-Match"?: string;
-                /** @description ETags, or `*`. If one of them is the current ETag, the response is 304 to GET, and 412 to other methods. */
+                /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -518,9 +518,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag. */
+                /** @description ETags, or `*`. Unless one is current, the response is 412. */
                 "If-Match"?: string;
-                /** @description ETags, or `*`. If one of them is the current ETag, the response is 304 to GET, and 412 to other methods. */
+                /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -584,9 +584,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag. */
+                /** @description ETags, or `*`. Unless one is current, the response is 412. */
                 "If-Match"?: string;
-                /** @description ETags, or `*`. If one of them is the current ETag, the response is 304 to GET, and 412 to other methods. */
+                /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -643,9 +643,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag. */
+                /** @description ETags, or `*`. Unless one is current, the response is 412. */
                 "If-Match"?: string;
-                /** @description ETags, or `*`. If one of them is the current ETag, the response is 304 to GET, and 412 to other methods. */
+                /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -822,9 +822,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags, or `*`. The response is 412 unless one of them is the current ETag. */
+                /** @description ETags, or `*`. Unless one is current, the response is 412. */
                 "If-Match"?: string;
-                /** @description ETags, or `*`. If one of them is the current ETag, the response is 304 to GET, and 412 to other methods. */
+                /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
                 "If-None-Match"?: string;
             };
             path?: never;

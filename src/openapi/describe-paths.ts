@@ -1,8 +1,17 @@
 import { STATUS_CODES } from 'node:http';
+import { z } from 'zod';
 import { ApiError, type ErrorCode } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { type HeaderName, headersOf } from './headers.ts';
-import { json, type MediaType, type Parameter, type Reference, type Response, reference } from './openapi.ts';
+import {
+  type Content,
+  json,
+  type Parameter,
+  parametersOf,
+  type Reference,
+  type Response,
+  reference,
+} from './openapi.ts';
 
 /** A feature's description of an operation. `describePaths` adds the errors that operations share. */
 export type Operation = {
@@ -15,9 +24,9 @@ export type Operation = {
   scopes?: string[];
   parameters?: Parameter[];
   /** The content of the request body. */
-  body?: Record<string, MediaType>;
+  body?: Content;
   /** The success responses by status. `headers`: in addition to those of the status. */
-  responses: Record<number, { description: string; headers?: HeaderName[]; content?: Record<string, MediaType> }>;
+  responses: Record<number, { description: string; headers?: HeaderName[]; content?: Content }>;
   /** In addition to the shared ones. */
   errors?: ErrorCode[];
 };
@@ -30,12 +39,8 @@ export type Group = { name: string; description: string; paths: Paths };
 
 /** Errors that every request may cause. */
 export const HTTP_ERRORS = [commonErrors.requestNotHttp, commonErrors.requestTooSlow, commonErrors.internal];
-const BODY_ERRORS = [
-  commonErrors.bodyNotJson,
-  commonErrors.mediaTypeNotSupported,
-  commonErrors.bodyTooLarge,
-  commonErrors.fieldWrong,
-];
+const { bodyNotJson, mediaTypeNotSupported, bodyTooLarge, fieldWrong } = commonErrors;
+const BODY_ERRORS = [bodyNotJson, mediaTypeNotSupported, bodyTooLarge, fieldWrong];
 
 /**
  * The paths of an OpenAPI document (OpenAPI 3.1.1 §4.8.8), complete with tags and errors; and the responses, by name, to
@@ -97,7 +102,7 @@ export const describeErrors = (errors: readonly ErrorCode[]): Record<string, Res
       {
         description: group.map(({ code, when }) => `${when[0]?.toUpperCase()}${when.slice(1)} (${code}).`).join(' '),
         // RFC 9110 §15.5.16
-        headers: headersOf(status, group.includes(commonErrors.mediaTypeNotSupported) ? ['Accept'] : []),
+        headers: headersOf(status, group.includes(mediaTypeNotSupported) ? ['Accept'] : []),
         content: {
           ...json('Error', exampleReferences('Error', group)),
           'application/problem+json': {
@@ -129,15 +134,13 @@ export const exampleOf = (error: ErrorCode): ApiError =>
   new ApiError(error, error.example.message, { fields: error.example.fields });
 
 /** The parameters of a conditional request (RFC 9110 §13.1). */
-export const preconditions = [
-  ['If-Match', 'The response is 412 unless one of them is the current ETag.'],
-  ['If-None-Match', 'If one of them is the current ETag, the response is 304 to GET, and 412 to other methods.'],
-].map(
-  ([name = '', description]): Parameter => ({
-    name,
-    in: 'header',
-    description: `ETags, or \`*\`. ${description}`,
-    schema: { type: 'string' },
+export const preconditions = parametersOf(
+  'header',
+  z.object({
+    'If-Match': z.string().describe('ETags, or `*`. Unless one is current, the response is 412.'),
+    'If-None-Match': z
+      .string()
+      .describe('ETags, or `*`. If one is current, GET is answered with 304, a change with 412.'),
   }),
 );
 

@@ -4,6 +4,8 @@ import { z } from 'zod';
 export type Header = OpenAPIV3_1.HeaderObject;
 type JsonSchema = OpenAPIV3_1.NonArraySchemaObject;
 export type MediaType = OpenAPIV3_1.MediaTypeObject;
+/** By media type. */
+export type Content = Record<string, MediaType>;
 /** `openapi-types` declares the schema of a parameter as in OpenAPI 3.0. */
 export type Parameter = Omit<OpenAPIV3_1.ParameterObject, 'schema'> & { schema: JsonSchema };
 export type Reference = OpenAPIV3_1.ReferenceObject;
@@ -16,11 +18,11 @@ export const reference = (component: Component, name: string): Reference => ({
 });
 
 /** JSON content. `schema`: a schema, or the name of one among the components. */
-export const json = (schema: MediaType['schema'] | string, examples?: MediaType['examples']) => ({
+export const json = (schema: NonNullable<MediaType['schema']> | string, examples?: MediaType['examples']): Content => ({
   'application/json': {
     schema: typeof schema === 'string' ? reference('schemas', schema) : schema,
     ...(examples && { examples }),
-  } as MediaType,
+  },
 });
 
 /**
@@ -40,7 +42,7 @@ export const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output' = 'input'
 };
 
 /** The parameters that a schema parses. Their types are those of its output, because its input is text. */
-export const parametersOf = (place: 'path' | 'query', parsedBy: z.ZodObject): Parameter[] => {
+export const parametersOf = (place: 'path' | 'query' | 'header', parsedBy: z.ZodObject): Parameter[] => {
   const { properties } = toJsonSchema(parsedBy, 'output') as { properties: Record<string, JsonSchema> };
   return Object.entries(properties).map(([name, { description = '', ...schema }]) => ({
     name,

@@ -16,14 +16,13 @@ export const plantSchemas = {
 const ginkgo = { name: 'Ginkgo', tag: 'Ginkgo biloba' };
 const fir = { name: 'Fir' };
 
-const plants = {
-  plant: { summary: 'A plant', value: ginkgo },
-  withoutTag: { summary: 'A plant without a tag', value: fir },
-};
-const plantsWithIds = {
-  plant: { summary: 'A plant', value: { id: 17, ...ginkgo } },
-  withoutTag: { summary: 'A plant without a tag', value: { id: 18, ...fir } },
-};
+/** Examples with and without a tag. */
+const examples = (first: object, second: object) => ({
+  plant: { summary: 'A plant', value: first },
+  withoutTag: { summary: 'A plant without a tag', value: second },
+});
+const plants = examples(ginkgo, fir);
+const plantsWithIds = examples({ id: 17, ...ginkgo }, { id: 18, ...fir });
 
 const createPlant: Operation = {
   operationId: 'createPlant',
