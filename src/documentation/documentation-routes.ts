@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Router } from 'express';
-import type { ErrorCode } from '../http/api-error.ts';
+import { type ErrorCode, errorPath } from '../http/api-error.ts';
 import { createFixedContent } from '../http/fixed-content.ts';
 import { renderErrorPage } from './error-page.ts';
-import { addGet } from './index-routes.ts';
+import { addGet, redirectTo } from './index-routes.ts';
 
 const ownFiles = join(import.meta.dirname, 'public');
 const swaggerUiFiles = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
@@ -56,13 +56,10 @@ export const addDocumentationRoutes = (router: Router, options: DocumentationRou
   serve('/docs', HTML, readFileSync(join(ownFiles, 'index.html')));
   serve('/docs/errors', HTML, renderErrorPage(basePath, errorCodes));
   for (const [folder, name, type] of FILES) serve(`/docs/${name}`, type, readFileSync(join(folder, name)));
-  // Superfluous slashes, and errors by code: those are sections of a page.
-  addGet(
-    router,
-    ['/docs/', '/docs/errors/', ...errorCodes.map(({ code }) => `/docs/errors/${code}`)],
-    (request, response) => {
-      const path = request.path.replace(/\/$/, '').replace('errors/', 'errors#');
-      response.status(308).location(`${basePath}${path}`).end();
-    },
-  );
+  for (const path of ['/docs', '/docs/errors']) addGet(router, `${path}/`, redirectTo(`${basePath}${path}`));
+  addGet(router, '/docs/errors/:code', (request, response, next) => {
+    const error = errorCodes.find(({ code }) => `${code}` === request.params.code);
+    if (error) redirectTo(`${basePath}${errorPath(error.code)}`)(request, response, next);
+    else next('route');
+  });
 };

@@ -18,19 +18,27 @@ export const indexLinks = (basePath: string) => ({
 export const createIndexRoutes = ({ basePath }: { basePath: string }) => {
   const links = indexLinks(basePath);
   const router = Router({ strict: true, caseSensitive: true });
-  addGet(router, [...new Set(['/', `${basePath}/`])], (request, response) => {
-    response.vary('Accept');
-    // A client that accepts anything gets JSON.
-    if (request.accepts('json', 'html') !== 'html') return sendJson(response, links);
-    response.status(302).location(links.docs).end();
-  });
-  if (basePath) addGet(router, basePath, (_request, response) => response.status(308).location(`${basePath}/`).end());
+  // Not one route with several paths, which metrics and traces would name by all of them.
+  for (const path of new Set(['/', `${basePath}/`])) {
+    addGet(router, path, (request, response) => {
+      response.vary('Accept');
+      // A client that accepts anything gets JSON.
+      if (request.accepts('json', 'html') !== 'html') return sendJson(response, links);
+      response.status(302).location(links.docs).end();
+    });
+  }
+  if (basePath) addGet(router, basePath, redirectTo(`${basePath}/`));
   return router;
 };
 
 /** Adds a path that supports GET only. */
-export const addGet = (router: Router, path: string | string[], handler: RequestHandler) =>
+export const addGet = (router: Router, path: string, handler: RequestHandler) =>
   router
     .route(path)
     .get(handler)
     .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
+
+export const redirectTo =
+  (location: string): RequestHandler =>
+  (_request, response) =>
+    void response.status(308).location(location).end();
