@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 4ff806b55eca2a4256e0d7c640309d23dcac21a24a395c54551eb40b8c05c33e
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: b6bff4c4da885cfe3ebf92a5f163650ab14ee303be89c9651478a6393b2bf7fc
 export interface paths {
     "/plants": {
         parameters: {
@@ -454,7 +454,10 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description Identification number of the plant, in decimal digits */
+                /**
+                 * @description Identification number of the plant, in decimal digits
+                 * @example 17
+                 */
                 id: bigint;
             };
             cookie?: never;
@@ -524,7 +527,10 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description Identification number of the plant, in decimal digits */
+                /**
+                 * @description Identification number of the plant, in decimal digits
+                 * @example 17
+                 */
                 id: bigint;
             };
             cookie?: never;
@@ -590,7 +596,10 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description Identification number of the plant, in decimal digits */
+                /**
+                 * @description Identification number of the plant, in decimal digits
+                 * @example 17
+                 */
                 id: bigint;
             };
             cookie?: never;
@@ -649,7 +658,10 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description Identification number of the plant, in decimal digits */
+                /**
+                 * @description Identification number of the plant, in decimal digits
+                 * @example 17
+                 */
                 id: bigint;
             };
             cookie?: never;

@@ -44,11 +44,13 @@ export const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output' = 'input'
 /** The parameters that a schema parses. Their types are those of its output, because its input is text. */
 export const parametersOf = (place: 'path' | 'query' | 'header', parsedBy: z.ZodObject): Parameter[] => {
   const { properties } = toJsonSchema(parsedBy, 'output') as { properties: Record<string, JsonSchema> };
-  return Object.entries(properties).map(([name, { description = '', ...schema }]) => ({
+  return Object.entries(properties).map(([name, { description = '', examples, ...schema }]) => ({
     name,
     in: place,
     ...(place === 'path' && { required: true }),
     description,
     schema,
+    // Swagger UI fills in only this one.
+    ...(examples && { example: examples[0] }),
   }));
 };
