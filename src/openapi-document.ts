@@ -1,15 +1,29 @@
 import { errorCodes } from './api-errors.ts';
-import { documentationPaths } from './documentation/documentation-openapi.ts';
 import { exportPaths } from './exports/export-openapi.ts';
 import { healthPaths } from './health/health-openapi.ts';
 import { errorSchema, problemSchema } from './http/api-error.ts';
 import { commonErrors } from './http/common-errors.ts';
 import { importPaths, importSchemas } from './imports/import-openapi.ts';
-import { describeErrors, describePaths, HTTP_ERRORS } from './openapi/describe-paths.ts';
-import { headers, headersOf } from './openapi/headers.ts';
-import { toJsonSchema } from './openapi/openapi.ts';
+import {
+  describeExamples,
+  describePaths,
+  type Group,
+  notModified,
+  type Operation,
+  preconditions,
+} from './openapi/describe-paths.ts';
+import { commonHeaders, headers, rateLimitHeaders } from './openapi/headers.ts';
+import { json, toJsonSchema } from './openapi/openapi.ts';
 import { plantPaths, plantSchemas } from './plants/plant-openapi.ts';
 import { tokenErrors } from './tokens/token-api-errors.ts';
+
+/** Errors of requests that are no operation. OpenAPI has no place for their responses. */
+export const otherErrors = [commonErrors.pathUnknown, commonErrors.methodNotAllowed];
+
+const listOf = (headers: Record<string, string>) =>
+  Object.entries(headers)
+    .map(([name, meaning]) => `- \`${name}\`: ${meaning}`)
+    .join('\n');
 
 const INFO = {
   title: 'Plant Store',
@@ -20,14 +34,47 @@ const INFO = {
 Every response that is not a success has an Error as its body, or problem details (RFC 9457) if the \`Accept\` header prefers
 \`application/problem+json\` to \`application/json\`. The code is stable; the message may change.
 
-Every path that supports \`GET\` also supports \`HEAD\`. A \`503\` says when to retry.`,
+Every path that supports \`GET\` also supports \`HEAD\`, and every path \`OPTIONS\`. Other methods are answered with \`405\`
+(1202) and an \`Allow\` header, other paths with \`404\` (1200). A \`503\` says when to retry.
+
+Any response may have these headers:
+
+${listOf(commonHeaders)}
+
+If the operation needs a token, also:
+
+${listOf(rateLimitHeaders)}`,
   license: { name: 'MIT', identifier: 'MIT' },
 };
 
-const TAGS = [
-  { name: 'Plants', description: 'Create, read, change and delete plants. A token is required.' },
-  { name: 'Documentation', description: 'This API, described for programs and people. No token is required.' },
-  { name: 'Health', description: 'For load balancers and orchestrators. No token is required.' },
+const description: Operation = {
+  operationId: 'getDescription',
+  summary: 'Get this OpenAPI document',
+  parameters: preconditions,
+  responses: {
+    200: { description: 'This document.', headers: ['ETag'], content: json({ type: 'object' }) },
+    304: notModified,
+  },
+  errors: [commonErrors.preconditionFailed],
+};
+
+/** The operations by tag, in the order of the API page. */
+const GROUPS: Group[] = [
+  {
+    name: 'Plants',
+    description: 'Create, read, change and delete plants. A token is required.',
+    paths: { ...plantPaths, ...importPaths, ...exportPaths },
+  },
+  {
+    name: 'Documentation',
+    description: 'This API, described for programs. No token is required.',
+    paths: { '/openapi.json': { get: description } },
+  },
+  {
+    name: 'Health',
+    description: 'For load balancers and orchestrators. No token is required.',
+    paths: healthPaths,
+  },
 ];
 
 const BEARER_AUTH = {
@@ -36,24 +83,7 @@ const BEARER_AUTH = {
   description: 'An access token from `plant-store token create`. Scopes: `plants:read`, `plants:write`.',
 };
 
-const PREFLIGHT_HEADERS = [
-  'Access-Control-Allow-Headers',
-  'Access-Control-Allow-Methods',
-  'Access-Control-Max-Age',
-] as const;
-
-/** Responses to requests that are no operation. OpenAPI has no place for them. */
-const otherResponses = {
-  204: {
-    description: 'OPTIONS: the methods of the path, or the response to a CORS preflight.',
-    headers: headersOf(204, 'Accept-Patch', 'Allow', ...PREFLIGHT_HEADERS),
-  },
-  308: {
-    description: 'Redirects a path with a superfluous or missing slash, such as `/docs/`.',
-    headers: headersOf(308, 'Location'),
-  },
-  ...describeErrors([commonErrors.pathUnknown, commonErrors.methodNotAllowed, ...HTTP_ERRORS]),
-};
+const { paths, responses } = describePaths(GROUPS, tokenErrors);
 
 /**
  * The OpenAPI 3.1 document, generated from the schemas that validate requests and from the error codes.
@@ -63,11 +93,8 @@ export const createOpenApiDocument = ({ basePath }: { basePath: string }) => ({
   openapi: '3.1.1',
   info: INFO,
   servers: [{ url: basePath || '/', description: 'This service' }],
-  tags: TAGS,
-  paths: describePaths(
-    { ...importPaths, ...exportPaths, ...plantPaths, ...documentationPaths({ basePath, errorCodes }), ...healthPaths },
-    tokenErrors,
-  ),
+  tags: GROUPS.map(({ name, description }) => ({ name, description })),
+  paths,
   components: {
     securitySchemes: { bearerAuth: BEARER_AUTH },
     schemas: {
@@ -77,8 +104,9 @@ export const createOpenApiDocument = ({ basePath }: { basePath: string }) => ({
       Problem: toJsonSchema(problemSchema),
     },
     headers,
+    responses,
+    examples: describeExamples(errorCodes.filter((error) => !otherErrors.includes(error))),
   },
-  'x-other-responses': otherResponses,
 });
 
 export type OpenApiDocument = ReturnType<typeof createOpenApiDocument>;

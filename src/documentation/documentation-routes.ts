@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Router } from 'express';
-import type { ErrorCode } from '../http/api-error.ts';
-import { handleOtherMethods } from '../http/handle-error.ts';
+import { type ErrorCode, errorPath } from '../http/api-error.ts';
 import { createFixedContent } from '../http/preconditions.ts';
-import { renderErrorPages } from './error-pages.ts';
+import { renderErrorPage } from './error-page.ts';
+import { addGet, redirectTo } from './index-routes.ts';
 
 const ownFiles = join(import.meta.dirname, 'public');
 const swaggerUiFiles = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
@@ -18,8 +18,8 @@ const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const FILES: [folder: string, name: string, type: string][] = [
   [ownFiles, 'api-page.css', CSS],
   [ownFiles, 'api-page.js', JAVASCRIPT],
-  [ownFiles, 'error-pages.css', CSS],
   [ownFiles, 'logo.svg', 'image/svg+xml'],
+  [ownFiles, 'pages.css', CSS],
   [swaggerUiFiles, 'swagger-ui.css', CSS],
   [swaggerUiFiles, 'swagger-ui-bundle.js', JAVASCRIPT],
 ];
@@ -41,22 +41,25 @@ type DocumentationRoutesOptions = {
   basePath: string;
   /** The OpenAPI document. */
   document: object;
-  /** The errors that have a page. */
+  /** The errors to explain. */
   errorCodes: readonly ErrorCode[];
 };
 
-/** Adds `GET /openapi.json`, the API page (`/docs`), and a page for each error (`/docs/errors`). No token is required. */
+/** Adds `GET /openapi.json`, the API page (`/docs`) and the page about errors (`/docs/errors`). No token is required. */
 export const addDocumentationRoutes = (router: Router, options: DocumentationRoutesOptions): void => {
   const { basePath, document, errorCodes } = options;
   const serve = (path: string, type: string, body: string | Buffer) => {
     const headers = type === HTML ? { 'Content-Security-Policy': CONTENT_SECURITY_POLICY } : {};
-    router
-      .route(path)
-      .get(createFixedContent({ type, body, headers }))
-      .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
+    addGet(router, path, createFixedContent({ type, body, headers }));
   };
   serve('/openapi.json', 'application/json; charset=utf-8', JSON.stringify(document));
   serve('/docs', HTML, readFileSync(join(ownFiles, 'index.html')));
+  serve('/docs/errors', HTML, renderErrorPage(basePath, errorCodes));
   for (const [folder, name, type] of FILES) serve(`/docs/${name}`, type, readFileSync(join(folder, name)));
-  for (const { path, body } of renderErrorPages({ basePath, errorCodes })) serve(path, HTML, body);
+  for (const path of ['/docs', '/docs/errors']) addGet(router, `${path}/`, redirectTo(`${basePath}${path}`));
+  addGet(router, '/docs/errors/:code', (request, response, next) => {
+    const error = errorCodes.find(({ code }) => `${code}` === request.params.code);
+    if (error) redirectTo(`${basePath}${errorPath(error.code)}`)(request, response, next);
+    else next('route');
+  });
 };

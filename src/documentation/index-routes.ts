@@ -1,4 +1,4 @@
-import { Router } from 'express';
+import { type RequestHandler, Router } from 'express';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
 
@@ -11,38 +11,34 @@ export const indexLinks = (basePath: string) => ({
   readyz: '/readyz',
 });
 
-/** Redirects from paths with a superfluous or missing slash. */
-const redirects = (basePath: string): [string, string][] => [
-  ...(basePath ? [[basePath, `${basePath}/`] as [string, string]] : []),
-  [`${basePath}/docs/`, `${basePath}/docs`],
-  [`${basePath}/docs/errors/`, `${basePath}/docs/errors`],
-];
-
 /**
- * `GET /` and `GET {basePath}/` redirect browsers to the API page; other clients get a list of paths. `GET /docs/`
- * redirects to `/docs`. No token is required.
+ * `GET /` and `GET {basePath}/` redirect browsers to the API page; other clients get a list of paths. `GET {basePath}`
+ * redirects to `{basePath}/`. No token is required.
  */
 export const createIndexRoutes = ({ basePath }: { basePath: string }) => {
   const links = indexLinks(basePath);
-  const getOnly = handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' });
   const router = Router({ strict: true, caseSensitive: true });
   // Not one route with several paths, which metrics and traces would name by all of them.
   for (const path of new Set(['/', `${basePath}/`])) {
-    router
-      .route(path)
-      .get((request, response) => {
-        response.vary('Accept');
-        // A client that accepts anything gets JSON.
-        if (request.accepts('json', 'html') !== 'html') return sendJson(response, links);
-        response.status(302).location(links.docs).end();
-      })
-      .all(getOnly);
+    addGet(router, path, (request, response) => {
+      response.vary('Accept');
+      // A client that accepts anything gets JSON.
+      if (request.accepts('json', 'html') !== 'html') return sendJson(response, links);
+      response.status(302).location(links.docs).end();
+    });
   }
-  for (const [path, location] of redirects(basePath)) {
-    router
-      .route(path)
-      .get((_request, response) => response.status(308).location(location).end())
-      .all(getOnly);
-  }
+  if (basePath) addGet(router, basePath, redirectTo(`${basePath}/`));
   return router;
 };
+
+/** Adds a path that supports GET only. */
+export const addGet = (router: Router, path: string, handler: RequestHandler) =>
+  router
+    .route(path)
+    .get(handler)
+    .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
+
+export const redirectTo =
+  (location: string): RequestHandler =>
+  (_request, response) =>
+    void response.status(308).location(location).end();

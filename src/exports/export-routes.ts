@@ -12,8 +12,11 @@ import { contentTypes, type ExportFormat, exportFormats, writeRows } from './wri
 
 /** The query of `GET /plants/export`. */
 export const exportQuerySchema = z.strictObject({
+  format: z
+    .enum(exportFormats, { error: `should be ${exportFormats.join(' or ')}` })
+    .default('ndjson')
+    .describe('The format of the response: one JSON object per line, or CSV'),
   ...plantQuerySchema.pick({ tag: true, q: true }).shape,
-  format: z.enum(exportFormats, { error: `should be ${exportFormats.join(' or ')}` }).default('ndjson'),
 });
 
 /** HTTP/1.0 has no chunks, so an export that is cut off would look complete. */

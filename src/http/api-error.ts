@@ -13,9 +13,10 @@ const fieldErrorSchema = z.object({
 
 /** The body for clients that accept `application/problem+json` (RFC 9457). */
 export const problemSchema = z.object({
-  type: z
-    .string()
-    .meta({ format: 'uri-reference', description: 'The page about this error: an absolute path on this host.' }),
+  type: z.string().meta({
+    format: 'uri-reference',
+    description: 'Where this host explains the error: an absolute path and a fragment.',
+  }),
   title: z.string().describe('A summary, the same for every error with this code.'),
   status: z.int32().meta({ format: 'int32', description: 'The HTTP status.' }),
   detail: z.string().describe('What is wrong with this request; the same as `message` in an Error.'),
@@ -25,7 +26,7 @@ export const problemSchema = z.object({
 
 type FieldError = z.infer<typeof fieldErrorSchema>;
 
-/** One kind of error. The OpenAPI document and the pages under /docs/errors/ are generated from it. */
+/** One kind of error. The OpenAPI document and the page /docs/errors are generated from it. */
 export type ErrorCode = {
   /** The name in the code and in the examples of the OpenAPI document. */
   kind: string;
@@ -50,8 +51,8 @@ export const defineErrors = <Kind extends string>(table: Record<Kind, Omit<Error
     Object.entries<Omit<ErrorCode, 'kind'>>(table).map(([kind, error]) => [kind, { kind, ...error }]),
   ) as Record<Kind, ErrorCode>;
 
-/** The path of the page about an error, below the base path. */
-export const errorPagePath = (code: number): string => `/docs/errors/${code}`;
+/** Where the error page is about an error, below the base path. */
+export const errorPath = (code: number): string => `/docs/errors#${code}`;
 
 type ApiErrorOptions = { headers?: Record<string, string>; fields?: FieldError[] | undefined; cause?: unknown };
 
@@ -91,7 +92,7 @@ export class ApiError extends Error {
 
   /** Problem details (RFC 9457 §3.1). `basePath` has no trailing slash. */
   toProblem(basePath: string): z.infer<typeof problemSchema> {
-    const type = basePath + errorPagePath(this.code);
+    const type = basePath + errorPath(this.code);
     const { code, status, message: detail } = this;
     return { type, title: this.#kind.title, status, detail, code, ...(this.#fields && { errors: this.#fields }) };
   }

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { commonErrors } from '../http/common-errors.ts';
-import type { Operation, Path } from '../openapi/describe-paths.ts';
-import { type Parameter, schemaReference, toJsonSchema } from '../openapi/openapi.ts';
+import type { Operation, Paths } from '../openapi/describe-paths.ts';
+import { json, parametersOf, reference, toJsonSchema } from '../openapi/openapi.ts';
 import { newPlantSchema } from '../plants/plant.ts';
-import { MAX_ATOMIC_ROWS } from './import-atomically.ts';
-import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, type importQuerySchema, MAX_ERRORS } from './import-parameters.ts';
+import { importQuerySchema, MAX_ERRORS } from './import-parameters.ts';
 
 const count = (description: string) => z.int().min(0).describe(description);
 
@@ -28,32 +27,21 @@ const importSummarySchema = z.object({
 
 export const importSchemas = { ImportSummary: toJsonSchema(importSummarySchema) };
 
-const flag: Parameter['schema'] = { type: 'string', enum: ['true', 'false'], default: 'false' };
+const summaryOf = (summary: string, created: number) =>
+  json('ImportSummary', {
+    summary: {
+      summary,
+      value: {
+        ...{ created, replaced: 0, skipped: 0, failed: 1 },
+        errors: [{ line: 3, error: 1003, message: 'name is required.' }],
+      } satisfies z.input<typeof importSummarySchema>,
+    },
+  });
 
-const importQuery: Record<keyof typeof importQuerySchema.shape, Omit<Parameter, 'name' | 'in'>> = {
-  onConflict: {
-    description:
-      'What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the name and tag of the ' +
-      'plant. If an id occurs twice in an import, the first row wins: with `skip` later rows are skipped, otherwise they fail.',
-    schema: { type: 'string', enum: [...CONFLICT_MODES], default: 'error' },
-  },
-  dryRun: { description: 'Checks everything and stores nothing', schema: flag },
-  atomic: { description: `Stores all rows or none; at most ${MAX_ATOMIC_ROWS} rows`, schema: flag },
-  maxErrors: {
-    description: 'The import stops if more rows than this fail',
-    schema: { type: 'integer', format: 'int32', minimum: 0, maximum: MAX_ERRORS, default: DEFAULT_MAX_ERRORS },
-  },
-};
-
-const summaryContent = (name: string, summary: string, value: z.input<typeof importSummarySchema>) => ({
-  'application/json': { schema: schemaReference('ImportSummary'), examples: { [name]: { summary, value } } },
-});
-
-const failedRow = { line: 3, error: 1003, message: 'name is required.' };
+const twoPlants = (value: unknown) => ({ plants: { summary: 'Two plants', value } });
 
 const importPlants: Operation = {
   operationId: 'importPlants',
-  tags: ['Plants'],
   summary: 'Import plants',
   description:
     'Creates plants from a file: NDJSON with one NewPlant per line, CSV with a header row that names `id`, `name` and ' +
@@ -61,56 +49,36 @@ const importPlants: Operation = {
     'to each row, and to a JSON array as a whole. Rows are stored during the upload. If the import is interrupted, the ' +
     'error message says up to which line every row is stored. The request timeout applies to each pause of the upload.',
   scopes: ['plants:write'],
-  parameters: Object.entries(importQuery).map(([name, description]) => ({ name, in: 'query', ...description })),
-  requestBody: {
-    required: true,
-    content: {
-      // With `contentMediaType`, the API page shows a file picker.
-      'application/x-ndjson': {
-        schema: { type: 'string', contentMediaType: 'application/x-ndjson' },
-        examples: {
-          plants: {
-            summary: 'Two plants',
-            value: '{"id": 17, "name": "Ginkgo", "tag": "Ginkgo biloba"}\n{"id": 18, "name": "Fir"}\n',
-          },
-        },
-      },
-      'text/csv': {
-        schema: { type: 'string', contentMediaType: 'text/csv' },
-        examples: { plants: { summary: 'Two plants', value: 'id,name,tag\n17,Ginkgo,Ginkgo biloba\n18,Fir,\n' } },
-      },
-      'application/json': {
-        schema: { type: 'array', items: schemaReference('NewPlant') },
-        examples: {
-          plants: {
-            summary: 'Two plants',
-            value: [
-              { id: 17, name: 'Ginkgo' },
-              { id: 18, name: 'Fir' },
-            ],
-          },
-        },
-      },
+  parameters: parametersOf('query', importQuerySchema),
+  body: {
+    // With `contentMediaType`, the API page shows a file picker.
+    'application/x-ndjson': {
+      schema: { type: 'string', contentMediaType: 'application/x-ndjson' },
+      examples: twoPlants('{"id": 17, "name": "Ginkgo", "tag": "Ginkgo biloba"}\n{"id": 18, "name": "Fir"}\n'),
     },
+    'text/csv': {
+      schema: { type: 'string', contentMediaType: 'text/csv' },
+      examples: twoPlants('id,name,tag\n17,Ginkgo,Ginkgo biloba\n18,Fir,\n'),
+    },
+    ...json(
+      { type: 'array', items: reference('schemas', 'NewPlant') },
+      twoPlants([
+        { id: 17, name: 'Ginkgo' },
+        { id: 18, name: 'Fir' },
+      ]),
+    ),
   },
   responses: {
     200: {
       description: 'The whole file was read. Rows may have failed.',
-      content: summaryContent('done', 'All rows but one are stored', {
-        ...{ created: 1999, replaced: 0, skipped: 0, failed: 1 },
-        errors: [failedRow],
-      }),
+      content: summaryOf('All rows but one are stored', 1999),
     },
     400: {
       description: 'An ImportSummary: more than `maxErrors` rows failed, or at least one with `atomic`.',
-      content: summaryContent('refused', 'A row failed in an atomic import, so nothing is stored', {
-        ...{ created: 0, replaced: 0, skipped: 0, failed: 1 },
-        errors: [failedRow],
-      }),
+      content: summaryOf('A row failed in an atomic import, so nothing is stored', 0),
     },
   },
   errors: [commonErrors.parameterWrong, commonErrors.stopping],
 };
 
-/** Must come before `/plants/{id}`, which also matches the path. */
-export const importPaths = { '/plants/import': { post: importPlants } } satisfies Record<string, Path>;
+export const importPaths: Paths = { '/plants/import': { post: importPlants } };

@@ -1,136 +1,148 @@
+import { STATUS_CODES } from 'node:http';
+import { z } from 'zod';
 import { ApiError, type ErrorCode } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { type HeaderName, headersOf } from './headers.ts';
-import { type MediaType, type Parameter, type Response, schemaReference } from './openapi.ts';
+import {
+  type Content,
+  json,
+  type Parameter,
+  parametersOf,
+  type Reference,
+  type Response,
+  reference,
+} from './openapi.ts';
 
-/** A feature's description of an operation. `describePaths` adds the headers and errors that operations share. */
+/** A feature's description of an operation. `describePaths` adds the errors that operations share. */
 export type Operation = {
   operationId: string;
-  tags: [string];
   summary: string;
   description?: string;
+  /** Set only if the path is not below the base path. */
+  servers?: { url: string; description: string }[];
   /** The scopes that the token needs. Undefined: no token is needed. */
   scopes?: string[];
   parameters?: Parameter[];
-  requestBody?: { required: true; content: Record<string, MediaType> };
-  /** The success responses by status. `headers`: in addition to the shared ones. */
-  responses: Record<number, { description: string; headers?: HeaderName[]; content?: Record<string, MediaType> }>;
+  /** The content of the request body. */
+  body?: Content;
+  /** The success responses by status. `headers`: in addition to those of the status. */
+  responses: Record<number, { description: string; headers?: HeaderName[]; content?: Content }>;
   /** In addition to the shared ones. */
   errors?: ErrorCode[];
 };
 
-type Method = 'get' | 'put' | 'post' | 'delete' | 'patch';
+/** Operations by path and method. */
+export type Paths = Record<string, Record<string, Operation>>;
 
-/** A path with its operations. `servers` is set only if the path is not below the base path. */
-export type Path = { servers?: { url: string; description: string }[] } & { [method in Method]?: Operation };
+/** The operations with a tag. */
+export type Group = { name: string; description: string; paths: Paths };
 
 /** Errors that every request may cause. */
 export const HTTP_ERRORS = [commonErrors.requestNotHttp, commonErrors.requestTooSlow, commonErrors.internal];
-const BODY_ERRORS = [
-  commonErrors.bodyNotJson,
-  commonErrors.mediaTypeNotSupported,
-  commonErrors.bodyTooLarge,
-  commonErrors.fieldWrong,
-];
-/** Headers of specific errors, by code. */
-const HEADERS_OF_ERROR: Record<number, HeaderName[]> = { [commonErrors.mediaTypeNotSupported.code]: ['Accept'] };
-
-/** Every response of an operation that needs a token may have these. */
-const RATE_LIMIT_HEADERS: HeaderName[] = ['RateLimit', 'RateLimit-Policy'];
-
-type DescribedPath = Pick<Path, 'servers'> & { [method in Method]?: ReturnType<typeof complete> };
+const { bodyNotJson, mediaTypeNotSupported, bodyTooLarge, fieldWrong } = commonErrors;
+const BODY_ERRORS = [bodyNotJson, mediaTypeNotSupported, bodyTooLarge, fieldWrong];
 
 /**
- * The paths of an OpenAPI document (OpenAPI 3.1.1 §4.8.8), complete with headers and errors.
+ * The paths of an OpenAPI document (OpenAPI 3.1.1 §4.8.8), complete with tags and errors; and the responses, by name, to
+ * which they refer.
  * @param tokenErrors the errors of every operation that needs a token
  */
-export const describePaths = (
-  paths: Record<string, Path>,
-  tokenErrors: readonly ErrorCode[],
-): Record<string, DescribedPath> =>
-  Object.fromEntries(
-    Object.entries(paths).map(([path, { servers, ...operations }]) => [
-      path,
-      {
-        ...(servers && { servers }),
-        ...Object.fromEntries(
-          Object.entries(operations).map(([method, operation]) => [method, complete(operation, tokenErrors)]),
-        ),
-      },
-    ]),
+export const describePaths = (groups: readonly Group[], tokenErrors: readonly ErrorCode[]) => {
+  const shared = describeErrors([...tokenErrors, ...HTTP_ERRORS]);
+
+  const complete = (tag: string, { scopes, body, errors = [], responses: own, ...operation }: Operation) => {
+    const all = [...(body ? BODY_ERRORS : []), ...(scopes ? tokenErrors : []), ...errors, ...HTTP_ERRORS];
+    const responses: Record<string, Response | Reference> = mapValues(own, ({ headers = [], ...response }, status) => ({
+      ...response,
+      headers: headersOf(Number(status), headers),
+    }));
+    for (const [status, error] of Object.entries(describeErrors(all))) {
+      const ownResponse = own[Number(status)];
+      // The description names every code, so it tells whether the errors are the same.
+      const isShared = error.description === shared[status]?.description;
+      if (ownResponse) responses[status] = either(ownResponse, error);
+      else responses[status] = isShared ? reference('responses', nameOf(status)) : error;
+    }
+    const requestBody = body && { required: true, content: body };
+    const security = scopes ? [{ bearerAuth: scopes }] : [];
+    return { ...operation, tags: [tag], security, ...(requestBody && { requestBody }), responses };
+  };
+
+  const described = groups.map(({ name, paths }) =>
+    mapValues(paths, (operations) => mapValues(operations, (operation) => complete(name, operation))),
   );
-
-const complete = ({ scopes, responses, errors = [], ...operation }: Operation, tokenErrors: readonly ErrorCode[]) => {
-  const shared = scopes ? RATE_LIMIT_HEADERS : [];
-  const successes = Object.entries(responses).map(([status, { headers = [], ...response }]): [string, Response] => [
-    status,
-    { ...response, headers: headersOf(Number(status), ...shared, ...headers) },
-  ]);
-  const allErrors = [...(operation.requestBody ? BODY_ERRORS : []), ...(scopes ? tokenErrors : []), ...errors];
-  const described = Object.fromEntries<Response>(successes);
-  for (const [status, error] of Object.entries(describeErrors([...allErrors, ...HTTP_ERRORS], shared))) {
-    described[status] = described[status] ? either(described[status], error) : error;
-  }
-  return { ...operation, security: scopes ? [{ bearerAuth: scopes }] : [], responses: described };
-};
-
-/** A status whose body is one of the operation's own, or an Error. */
-const either = (own: Response, error: Response): Response => {
-  const [ownBody, errorBody] = [own, error].map(({ content }) => content?.['application/json'] ?? {});
-  const schema = { oneOf: [ownBody?.schema ?? {}, errorBody?.schema ?? {}] };
-  const examples = { ...ownBody?.examples, ...errorBody?.examples };
   return {
-    description: `${own.description} ${error.description}`,
-    headers: { ...own.headers, ...error.headers },
-    content: { ...error.content, 'application/json': { schema, examples } },
+    paths: Object.assign({}, ...described) as (typeof described)[number],
+    responses: Object.fromEntries(Object.entries(shared).map(([status, error]) => [nameOf(status), error])),
   };
 };
 
-/** Error responses by status. `headers`: the headers that each of them may have. */
-export const describeErrors = (errors: readonly ErrorCode[], headers: HeaderName[] = []): Record<string, Response> =>
+const mapValues = <From, To>(record: Record<string, From>, map: (value: From, key: string) => To): Record<string, To> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]));
+
+const nameOf = (status: string) => (STATUS_CODES[status] ?? status).replaceAll(' ', '');
+
+/** A status whose body is one of the operation's own, or an Error. */
+const either = (own: Operation['responses'][number], error: Response): Response => {
+  const bodies = [own, error].flatMap(({ content }) => content?.['application/json'] ?? []);
+  const schema = { oneOf: bodies.flatMap((body) => body.schema ?? []) };
+  const content = json(schema, Object.assign({}, ...bodies.map(({ examples }) => examples)));
+  return {
+    ...error,
+    description: `${own.description} ${error.description}`,
+    content: { ...error.content, ...content },
+  };
+};
+
+/** Error responses by status. */
+export const describeErrors = (errors: readonly ErrorCode[]): Record<string, Response> =>
   Object.fromEntries(
     [...Map.groupBy(new Set(errors), ({ status }) => status)].map(([status, group]) => [
       status,
       {
-        description: group.map(toSentence).join(' '),
-        headers: headersOf(status, ...headers, ...group.flatMap(({ code }) => HEADERS_OF_ERROR[code] ?? [])),
+        description: group.map(({ code, when }) => `${when[0]?.toUpperCase()}${when.slice(1)} (${code}).`).join(' '),
+        // RFC 9110 §15.5.16
+        headers: headersOf(status, group.includes(mediaTypeNotSupported) ? ['Accept'] : []),
         content: {
-          'application/json': describeBody('Error', group, (error) => error.toJSON()),
-          'application/problem+json': describeBody('Problem', group, (error) => error.toProblem('')),
+          ...json('Error', exampleReferences('Error', group)),
+          'application/problem+json': {
+            schema: reference('schemas', 'Problem'),
+            examples: exampleReferences('Problem', group),
+          },
         },
       },
     ]),
   );
 
-const toSentence = ({ code, when }: ErrorCode) => `${when.charAt(0).toUpperCase()}${when.slice(1)} (${code}).`;
+const exampleReferences = (schema: 'Error' | 'Problem', errors: ErrorCode[]) =>
+  Object.fromEntries(errors.map(({ kind }) => [kind, reference('examples', `${kind}.${schema}`)]));
 
-const describeBody = (schema: string, errors: ErrorCode[], write: (error: ApiError) => object): MediaType => ({
-  schema: schemaReference(schema),
-  examples: Object.fromEntries(
-    errors.map((error) => [error.kind, { summary: `${error.code}: ${error.title}`, value: write(exampleOf(error)) }]),
-  ),
-});
+/** The examples to which the responses refer. */
+export const describeExamples = (errors: readonly ErrorCode[]) =>
+  Object.fromEntries(
+    errors.flatMap((error) => {
+      const summary = `${error.code}: ${error.title}`;
+      const example = exampleOf(error);
+      return [
+        [`${error.kind}.Error`, { summary, value: example.toJSON() }],
+        [`${error.kind}.Problem`, { summary, value: example.toProblem('') }],
+      ];
+    }),
+  );
 
 export const exampleOf = (error: ErrorCode): ApiError =>
   new ApiError(error, error.example.message, { fields: error.example.fields });
 
-const ifMatch: Parameter = {
-  name: 'If-Match',
-  in: 'header',
-  description: 'ETags, or `*`. The response is 412 unless one of them is the current ETag (RFC 9110 §13.1.1).',
-  schema: { type: 'string' },
-};
-
-const ifNoneMatch: Parameter = {
-  name: 'If-None-Match',
-  in: 'header',
-  description:
-    'ETags that the client has cached, or `*`. The response is 304 if one of them is current (RFC 9110 §13.1.2).',
-  schema: { type: 'string' },
-};
-
-/** The parameters of a conditional GET. */
-export const conditionalGet: Parameter[] = [ifMatch, ifNoneMatch];
+/** The parameters of a conditional request (RFC 9110 §13.1). */
+export const preconditions = parametersOf(
+  'header',
+  z.object({
+    'If-Match': z.string().describe('ETags, or `*`. Unless one is current, the response is 412.'),
+    'If-None-Match': z
+      .string()
+      .describe('ETags, or `*`. If one is current, GET is answered with 304, a change with 412.'),
+  }),
+);
 
 export const notModified: Operation['responses'][number] = {
   description: 'Not modified: an ETag in If-None-Match is current.',

@@ -23,7 +23,12 @@ const int64Text = (error: string) =>
     .pipe(z.int64({ error }));
 
 /** The path of `/plants/{id}`. */
-export const plantPathSchema = z.object({ id: int64Text(ID_WRONG) });
+export const plantPathSchema = z.object({
+  id: int64Text(ID_WRONG).meta({
+    description: 'Identification number of the plant, in decimal digits',
+    examples: [17],
+  }),
+});
 
 /** The cursor after an id (in decimal digits). Encoded, so that clients do not construct their own. */
 export const cursorAfter = (id: string): string => Buffer.from(id).toString('base64url');
@@ -33,15 +38,25 @@ const cursor = z
   .transform((text) => Buffer.from(text, 'base64url').toString())
   .pipe(int64Text(CURSOR_WRONG));
 
-/** The query of `GET /plants`. */
+/** The query of `GET /plants`. The parameters have no examples, because Swagger UI would fill them in. */
 export const plantQuerySchema = z.object({
   limit: z
     .string({ error: LIMIT_WRONG })
     .regex(/^[1-9]\d{0,3}$/, { error: LIMIT_WRONG, abort: true })
     .transform(Number)
-    .refine((limit) => limit <= MAX_LIMIT, LIMIT_WRONG)
-    .default(DEFAULT_LIMIT),
-  cursor: cursor.optional(),
-  tag: storableText.optional(),
-  q: storableText.refine((text) => text !== '' && [...text].length <= MAX_Q_LENGTH, Q_WRONG).optional(),
+    .pipe(z.int().min(1).max(MAX_LIMIT, LIMIT_WRONG))
+    .default(DEFAULT_LIMIT)
+    .describe('The maximum number of plants on a page'),
+  cursor: cursor.optional().meta({
+    description:
+      'Where the page starts. Use the URL in the Link header of the previous page; do not construct cursors.',
+    // To clients, a cursor is text.
+    ...{ type: 'string', format: undefined },
+  }),
+  tag: storableText.optional().describe('Only plants with exactly this tag'),
+  q: storableText
+    .refine((text) => text !== '' && [...text].length <= MAX_Q_LENGTH, Q_WRONG)
+    .meta({ minLength: 1, maxLength: MAX_Q_LENGTH })
+    .optional()
+    .describe('Only plants whose name contains this text, ignoring case'),
 });

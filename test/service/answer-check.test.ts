@@ -13,7 +13,7 @@ const json = { ...always, 'content-type': 'application/json; charset=utf-8' };
 const created: Answer = { method: 'POST', path: '/plants', status: 200, headers: json, body: '{"name":"Fir"}' };
 const refused = { ...created, status: 400, body: '{"error":1004,"message":"The id 1 is taken."}' };
 
-const problem = { type: '/docs/errors/1004', title: 'Id taken', status: 400, detail: 'The id 1 is taken.', code: 1004 };
+const problem = { type: '/docs/errors#1004', title: 'Id taken', status: 400, detail: 'The id 1 is taken.', code: 1004 };
 const asProblem = (body: object): Answer => ({
   ...created,
   status: 400,
@@ -33,6 +33,8 @@ test('accepts responses that the API description contains', () => {
     { method: 'OPTIONS', path: '/plants', status: 204, headers: { ...always, allow: 'POST' }, body: '' },
     { method: 'GET', path: '/x', status: 404, headers: json, body: '{"error":1200,"message":"x"}' },
     { status: 400, headers: json, body: '{"error":1006,"message":"x"}' },
+    { ...created, headers: { ...json, ratelimit: 'x', 'ratelimit-policy': 'x' } },
+    { method: 'GET', path: '/docs', status: 304, headers: { ...etag, 'content-security-policy': 'x' }, body: '' },
   ];
   expect(answers.flatMap(check)).toEqual([]);
 });
@@ -43,6 +45,14 @@ test.each<[string, Answer]>([
   ['status', { ...created, path: '/plans' }],
   ['header x-powered-by', { ...created, headers: { ...json, 'x-powered-by': 'x' } }],
   ['absence of the header cache-control', { ...created, headers: { ...json, 'cache-control': undefined } }],
+  [
+    'header ratelimit',
+    { ...created, path: '/livez', method: 'GET', headers: { ...json, ratelimit: 'x' }, body: '{"status":"live"}' },
+  ],
+  [
+    'absence of the header content-security-policy',
+    { method: 'GET', path: '/docs', status: 304, headers: { ...always, etag: '"x"' }, body: '' },
+  ],
   ['body of type ""', { ...created, headers: always }],
   ['body of type "text/html"', { ...created, headers: { ...always, 'content-type': 'text/html' } }],
   ['body (data/name must be string)', { ...created, body: '{"name":null}' }],

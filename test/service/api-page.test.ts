@@ -39,29 +39,33 @@ describe.each(['', '/api/v1'])('the API page with the base path "%s"', (basePath
     },
   );
 
-  test('every error has a page with advice', async () => {
-    const list = await service.agent.get(`${basePath}/docs/errors`);
+  test('one page has a section with advice for every error', async () => {
+    const { status, headers, text } = await service.agent.get(`${basePath}/docs/errors`);
+    expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(headers['content-security-policy']).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+    expect(text).not.toMatch(/ style=|<script|<style|<ACCESS_TOKEN>/);
     for (const { code, advice } of errorCodes) {
-      const path = `${basePath}/docs/errors/${code}`;
-      expect(list.text).toContain(`href="${path}"`);
-      const { status, headers, text } = await service.agent.get(path);
-      expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-      expect(headers['content-security-policy']).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
-      expect(text).toContain(advice.replaceAll('<', '&lt;').replaceAll('>', '&gt;'));
-      expect(text).not.toMatch(/ style=|<script|<style|<ACCESS_TOKEN>/);
+      expect(text).toContain(`href="${basePath}/docs/errors#${code}"`);
+      const section = text.split(`<section id="${code}">`)[1]?.split('</section>')[0];
+      expect(section).toContain(advice.replaceAll('<', '&lt;').replaceAll('>', '&gt;'));
+    }
+  });
+
+  test('redirects from the path of an error to its section', async () => {
+    for (const { code } of errorCodes) {
+      const { status, headers } = await service.agent.get(`${basePath}/docs/errors/${code}`).redirects(0);
+      expect([status, headers.location]).toEqual([308, `${basePath}/docs/errors#${code}`]);
     }
     for (const name of ['1', '1004x', '01004', 'idTaken']) {
       expect((await service.agent.get(`${basePath}/docs/errors/${name}`)).body.error).toBe(1200);
     }
   });
 
-  test('links on error pages lead to existing pages', async () => {
-    for (const path of [`${basePath}/docs/errors`, `${basePath}/docs/errors/1004`]) {
-      const { text } = await service.agent.get(path);
-      const links = [...text.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link);
-      expect(links).toContain(`${basePath}/docs/error-pages.css`);
-      for (const link of links) expect([link, (await service.agent.get(link)).status]).toEqual([link, 200]);
-    }
+  test('links on the error page lead to existing pages', async () => {
+    const { text } = await service.agent.get(`${basePath}/docs/errors`);
+    const links = [...text.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link);
+    expect(links).toContain(`${basePath}/docs/pages.css`);
+    for (const link of links) expect([link, (await service.agent.get(link)).status]).toEqual([link, 200]);
   });
 
   test('loads all its files from the store', async () => {

@@ -61,7 +61,7 @@ describe.each([9_223_372_036_854_775_807n, 9_007_199_254_740_993n, -9_223_372_03
       await plants.POST('/plants', { body });
       const taken = await plants.POST('/plants', { body });
       expect(taken.error satisfies Problem | undefined).toEqual({
-        type: '/api/v1/docs/errors/1004',
+        type: '/api/v1/docs/errors#1004',
         title: 'Id taken',
         status: 400,
         detail: `The id ${id} is taken.`,

@@ -14,7 +14,7 @@ test('a client that asks for problem details gets them, with a JSON Pointer for 
   const { status, headers, body } = await postWrong({ Accept: PROBLEM });
   expect([status, headers['content-type'], headers.vary]).toEqual([400, PROBLEM, 'Origin, Accept']);
   expect(body).toEqual({
-    type: '/docs/errors/1003',
+    type: '/docs/errors#1003',
     title: commonErrors.fieldWrong.title,
     status: 400,
     detail: 'id is required; name should be a string; tag should be a string.',
@@ -37,7 +37,7 @@ test('both forms have the same status and headers', async () => {
   const [error, problem] = [await ask('*/*'), await ask(PROBLEM)];
   expect(error.body).toEqual({ error: 1202, message: problem.body.detail });
   expect(problem.body).toEqual({
-    type: '/docs/errors/1202',
+    type: '/docs/errors#1202',
     title: commonErrors.methodNotAllowed.title,
     status: 405,
     detail: 'DELETE is not allowed here; use GET, HEAD, POST, OPTIONS.',
@@ -101,9 +101,9 @@ test('a page from another origin can read problem details', async () => {
 describe('with a base path', () => {
   const based = useTestService({ BASE_PATH: '/api/v1' });
 
-  test('the type is the path of a page', async () => {
+  test('the type is a section of a page', async () => {
     const { body } = await based.agent.get('/nothing').set('Accept', PROBLEM);
-    expect(body.type).toBe('/api/v1/docs/errors/1200');
+    expect(body.type).toBe('/api/v1/docs/errors#1200');
     const page = await based.agent.get(body.type);
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     expect(page.text).toContain(commonErrors.pathUnknown.advice);

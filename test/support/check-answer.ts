@@ -1,7 +1,11 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { Header, Reference, Response } from '../../src/openapi/openapi.ts';
-import type { OpenApiDocument } from '../../src/openapi-document.ts';
+import { DEFAULT_HEADERS } from '../../src/http/response-headers.ts';
+import { describeExamples } from '../../src/openapi/describe-paths.ts';
+import { commonHeaders, rateLimitHeaders } from '../../src/openapi/headers.ts';
+import type { Header, Response } from '../../src/openapi/openapi.ts';
+import { type OpenApiDocument, otherErrors } from '../../src/openapi-document.ts';
+import { describePages, otherResponses } from './describe-pages.ts';
 
 /** A response of a service. There is no path if Node.js could not parse the request. */
 export type Answer = {
@@ -12,7 +16,14 @@ export type Answer = {
   body: string;
 };
 
-type Responses = Record<string, Response>;
+type Servers = { url: string }[];
+type Operation = { servers?: Servers; security: object[]; responses: Record<string, Response> };
+/** The document with `otherResponses`, and with all references followed but those to schemas. */
+type Checked = {
+  servers: Servers;
+  paths: Record<string, Record<string, Operation>>;
+  otherResponses: Operation['responses'];
+};
 
 /** Header fields of HTTP itself, which the description does not contain. */
 const TRANSPORT = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
@@ -23,7 +34,8 @@ const PROBLEM = 'application/problem+json';
  * Checks responses against the API description: status, header fields, body and error code.
  * @returns a function that lists what is not described
  */
-export const createAnswerCheck = (document: OpenApiDocument) => {
+export const createAnswerCheck = (described: OpenApiDocument) => {
+  const document = complete(described);
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
   ajv.addSchema(withClosedObjects(document), 'openapi.json');
 
@@ -43,10 +55,13 @@ export const createAnswerCheck = (document: OpenApiDocument) => {
     ];
   };
 
-  const checkHeaders = (response: Response, { headers }: Answer): string[] => {
-    const described = new Map(
-      Object.entries(response.headers ?? {}).map(([name, header]) => [name.toLowerCase(), resolve(document, header)]),
-    );
+  const checkHeaders = (response: Response, needsToken: boolean, { headers }: Answer): string[] => {
+    const common = { ...commonHeaders, ...(needsToken && rateLimitHeaders) };
+    const described = new Map<string, Header>([
+      ...Object.keys(common).map((name): [string, Header] => [name.toLowerCase(), {}]),
+      ...Object.keys(DEFAULT_HEADERS).map((name): [string, Header] => [name.toLowerCase(), { required: true }]),
+      ...Object.entries(response.headers ?? {}).map(([name, header]): [string, Header] => [name.toLowerCase(), header]),
+    ]);
     const names = Object.keys(headers).filter((name) => headers[name] !== undefined && !TRANSPORT.includes(name));
     const missing = [...described].filter(([name, { required }]) => required && !names.includes(name));
     return [
@@ -56,13 +71,13 @@ export const createAnswerCheck = (document: OpenApiDocument) => {
   };
 
   return (answer: Answer): string[] => {
-    const { pointer, responses } = findResponses(document, answer);
+    const { pointer, responses, needsToken } = findResponses(document, answer);
     const response = responses[answer.status];
     const problems =
       response === undefined
         ? ['status']
         : [
-            ...checkHeaders(response, answer),
+            ...checkHeaders(response, needsToken, answer),
             ...(answer.method === 'HEAD' ? [] : checkBody(`${pointer}/${answer.status}`, response, answer)),
           ];
     const { method = 'invalid HTTP', path = '', status, body } = answer;
@@ -76,32 +91,48 @@ const codeOf = (value: unknown) => {
   return error ?? code;
 };
 
-const findResponses = (document: OpenApiDocument, { method = '', path: target = '' }: Answer) => {
+const findResponses = (document: Checked, { method = '', path: target = '' }: Answer) => {
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
   // A target may be an absolute URL.
   const path = target.replace(/^https?:\/\/[^/?]*/i, '').split('?')[0] ?? '';
   // A path without parameters goes before one that matches it (OpenAPI 3.1.1 §4.8.8.2).
   const paths = Object.entries(document.paths).sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')));
-  const item = paths.find(([template, { servers = document.servers }]) => {
+  const item = paths.find(([template, operations]) => {
+    const servers = Object.values(operations)[0]?.servers ?? document.servers;
     const pattern = template.replace(/\{\w+\}/g, '[^/]+');
     return servers.some(({ url }) => new RegExp(`^${url.replace(/\/$/, '')}${pattern}$`).test(path));
   });
-  const operation = item?.[1][verb as 'get'];
-  return item && operation
-    ? { pointer: `/paths/${encode(item[0])}/${verb}/responses`, responses: operation.responses as Responses }
-    : { pointer: '/x-other-responses', responses: document['x-other-responses'] as Responses };
+  const operation = item?.[1][verb];
+  if (!item || !operation) return { pointer: '/otherResponses', responses: document.otherResponses, needsToken: false };
+  const { responses, security } = operation;
+  return { pointer: `/paths/${encode(item[0])}/${verb}/responses`, responses, needsToken: security.length > 0 };
 };
 
-const resolve = (document: OpenApiDocument, header: Header | Reference): Header =>
-  '$ref' in header
-    ? ((document.components.headers as Record<string, Header>)[header.$ref.split('/').at(-1) ?? ''] as Header)
-    : header;
+const complete = (described: OpenApiDocument): Checked => {
+  const { components, paths, servers } = described;
+  const document = {
+    ...described,
+    paths: { ...paths, ...describePages(servers) },
+    components: { ...components, examples: { ...components.examples, ...describeExamples(otherErrors) } },
+    otherResponses,
+  };
+  const at = (reference: string): object =>
+    reference
+      .split('/')
+      .slice(1)
+      .reduce<object>((parent, key) => parent[key as never], document);
+  const follow = (value: object): object =>
+    JSON.parse(JSON.stringify(value), (_name, part) =>
+      part?.$ref && !part.$ref.startsWith('#/components/schemas/') ? follow(at(part.$ref)) : part,
+    );
+  return follow(document) as Checked;
+};
 
 /** Encodes a part of a JSON Pointer for a URI fragment (RFC 6901 §6). */
 const encode = (part: string) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
 
 /** The description allows further members, for compatibility. Here, every member must be described. */
-const withClosedObjects = (document: OpenApiDocument) =>
+const withClosedObjects = (document: object) =>
   JSON.parse(JSON.stringify(document), (_name, value) =>
     value?.type === 'object' && value.properties ? { ...value, additionalProperties: false } : value,
   );

@@ -68,7 +68,7 @@ describeUnless(browserObstacle, 'the API page in a browser', () => {
       return page.evaluate(`fetch('${other.baseUrl}/plants', { headers: ${headers} }).then((answer) => answer.json())`);
     };
     expect(await ask('application/json')).toMatchObject({ error: 1101 });
-    expect(await ask('application/problem+json')).toMatchObject({ code: 1101, type: '/docs/errors/1101' });
+    expect(await ask('application/problem+json')).toMatchObject({ code: 1101, type: '/docs/errors#1101' });
     await page.close();
   });
 
