@@ -80,7 +80,7 @@ export const createStack = async () => {
     studioUrl: `http://127.0.0.1:${studioPort}`,
     inspect,
     logs,
-    build: () => command('build', 'migrate'),
+    build: () => command('build', 'prepare'),
     /** Starts services with their dependencies, and waits until the store is healthy. */
     up: async (...services: string[]) => {
       await command('up', '--detach', ...services);
