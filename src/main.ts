@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { explainError } from './commands/command-error.ts';
+import { explainError } from './commands/explain-error.ts';
 import { addExportCommand } from './commands/export-command.ts';
 import { addImportCommand } from './commands/import-command.ts';
 import { leaseDatabase } from './commands/lease-database.ts';

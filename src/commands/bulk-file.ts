@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { decompressAll } from '../bodies/decompress.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
-import { CommandError } from './command-error.ts';
+import { OperationalError } from '../operational-error.ts';
 import { print } from './output.ts';
 
 /** The file name for standard input or output. */
@@ -21,13 +21,13 @@ export const formatOf = (file: string, given?: ExportFormat): FileFormat | undef
   return format && { format, isCompressed: compressed !== undefined };
 };
 
-/** @returns the size in bytes; undefined if there is none, as for a pipe. @throws {CommandError} the file cannot be read */
+/** @returns the size in bytes; undefined if there is none, as for a pipe. @throws {OperationalError} the file cannot be read */
 export const sizeOf = async (file: string): Promise<number | undefined> => {
   if (file === STDIO) return undefined;
   const found = await stat(file).catch((error) => {
-    throw new CommandError(`${file} cannot be read: ${error.message}`);
+    throw new OperationalError(`${file} cannot be read: ${error.message}`);
   });
-  if (found.isDirectory()) throw new CommandError(`${file} is a folder, not a file.`);
+  if (found.isDirectory()) throw new OperationalError(`${file} is a folder, not a file.`);
   return found.isFile() ? found.size : undefined;
 };
 
@@ -49,7 +49,7 @@ export const readFileBytes = (
 
 /**
  * Writes a temporary file in the same folder, then renames it. The file is never incomplete, even after a crash.
- * @throws {CommandError} {OutputError} errors of `bytes`, or the signal's reason
+ * @throws {OperationalError} {OutputError} errors of `bytes`, or the signal's reason
  */
 export const writeFileBytes = async (
   file: string,
@@ -80,5 +80,5 @@ const printAll = async (chunks: AsyncIterable<Buffer>) => {
 /** Converts file system errors, which have a path or come from `write`. Rethrows others. */
 const failToWrite = (file: string) => (error: unknown) => {
   const { path, syscall, message } = error as NodeJS.ErrnoException;
-  throw path || syscall === 'write' ? new CommandError(`${file} cannot be written: ${message}`) : error;
+  throw path || syscall === 'write' ? new OperationalError(`${file} cannot be written: ${message}`) : error;
 };

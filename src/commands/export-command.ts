@@ -3,8 +3,8 @@ import type { Config } from '../config/config.ts';
 import { CONNECT_TIMEOUT } from '../database/database.ts';
 import { createPlantExports } from '../exports/export-plants.ts';
 import { type ExportFormat, exportFormats, writeRows } from '../exports/write-rows.ts';
+import { OperationalError } from '../operational-error.ts';
 import { type FileFormat, formatOf, STDIO, writeFileBytes } from './bulk-file.ts';
-import { CommandError } from './command-error.ts';
 import { interruptible } from './interruptible.ts';
 import { showProgress } from './progress.ts';
 import { withBulkDatabase } from './with-bulk-database.ts';
@@ -36,7 +36,7 @@ export const addExportCommand = (program: Command, config: () => Config): void =
 
 type ExportToOptions = Pick<ExportOptions, 'tag' | 'q'> & { format: FileFormat; signal: AbortSignal; config: Config };
 
-/** @returns the number of plants. @throws {CommandError} {OutputError} errors of PostgreSQL */
+/** @returns the number of plants. @throws {OperationalError} {OutputError} errors of PostgreSQL */
 const exportTo = (file: string, { format, tag, q, signal, config }: ExportToOptions): Promise<number> =>
   withBulkDatabase(config, async ({ database }) => {
     const plantExports = createPlantExports({ database, limit: 1, startTimeout: 2 * CONNECT_TIMEOUT });
@@ -51,7 +51,8 @@ const exportTo = (file: string, { format, tag, q, signal, config }: ExportToOpti
       );
       return rows;
     } catch (error) {
-      if (signal.aborted) throw new CommandError(file === STDIO ? INTERRUPTED : `${INTERRUPTED} ${file} is unchanged.`);
+      if (signal.aborted)
+        throw new OperationalError(file === STDIO ? INTERRUPTED : `${INTERRUPTED} ${file} is unchanged.`);
       throw error;
     } finally {
       endProgress();

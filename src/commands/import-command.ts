@@ -4,8 +4,8 @@ import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
 import { MAX_ATOMIC_ROWS } from '../imports/import-atomically.ts';
 import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, MAX_ERRORS } from '../imports/import-parameters.ts';
 import type { ImportOptions } from '../imports/import-summary.ts';
+import { OperationalError } from '../operational-error.ts';
 import { formatOf, STDIO } from './bulk-file.ts';
-import { CommandError } from './command-error.ts';
 import { type ImportFile, importFiles } from './import-files.ts';
 import { reportImport, writeErrors } from './import-report.ts';
 import { interruptible } from './interruptible.ts';
@@ -52,7 +52,7 @@ export const addImportCommand = (program: Command, config: () => Config): void =
       if (options.errors) await writeErrors(options.errors, outcome);
       await reportImport(outcome, { json: options.json ?? false, dryRun });
       if (!outcome.isComplete)
-        throw new CommandError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
+        throw new OperationalError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
     });
 };
 

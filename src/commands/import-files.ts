@@ -35,7 +35,7 @@ type FilesOptions = { config: Config; signal: AbortSignal };
 
 /**
  * Imports files one after another. Stops at the first that cannot be imported completely.
- * @throws {CommandError} a file cannot be read; errors of PostgreSQL before the first file
+ * @throws {OperationalError} a file cannot be read; errors of PostgreSQL before the first file
  */
 export const importFiles = async (
   files: readonly ImportFile[],

@@ -1,10 +1,11 @@
 import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Config, ConfigError } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { CONNECT_TIMEOUT, createDatabase, createPool } from '../database/database.ts';
 import { checkEncoding } from '../database/database-encoding.ts';
 import { migrate } from '../database/migrate.ts';
 import { type DatabaseLease, leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
+import { OperationalError } from '../operational-error.ts';
 import { createTokenRepository, type TokenRepository } from '../tokens/token-repository.ts';
 
 const projectFolder = resolve(import.meta.dirname, '..', '..');
@@ -14,7 +15,7 @@ export const dataFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => reso
 
 /**
  * The database at DATABASE_URL, or the embedded one, which is started if necessary. Nothing is migrated.
- * @throws {DatabaseEncodingError}
+ * @throws {OperationalError}
  */
 export const leaseDatabase = async (config: Config): Promise<DatabaseLease> => {
   if (config.databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config));
@@ -30,7 +31,7 @@ const assertTlsFilesReadable = (databaseUrl: string) => {
     try {
       accessSync(path, constants.R_OK);
     } catch (error) {
-      throw new ConfigError(`The ${name} of DATABASE_URL cannot be read: ${(error as Error).message}`);
+      throw new OperationalError(`The ${name} of DATABASE_URL cannot be read: ${(error as Error).message}`);
     }
   }
 };

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { CommandError } from './command-error.ts';
+import { OperationalError } from '../operational-error.ts';
 import { leaseDatabaseToUse } from './lease-database.ts';
 
 type StudioOptions = { config: Config; environment: NodeJS.ProcessEnv; port: string; browser?: string };
@@ -13,12 +13,12 @@ const projectFolder = join(import.meta.dirname, '..', '..');
 
 /**
  * Runs Prisma Studio until a signal stops it. An embedded PostgreSQL keeps running until then.
- * @throws {CommandError} if it cannot start, or ends on its own with a failure
+ * @throws {OperationalError} if it cannot start, or ends on its own with a failure
  */
 export const openStudio = async ({ config, environment, port, browser }: StudioOptions): Promise<void> => {
   const prisma = join(projectFolder, 'node_modules', 'prisma', 'build', 'index.js');
   if (!existsSync(prisma))
-    throw new CommandError(
+    throw new OperationalError(
       'Prisma Studio is a development package and not installed here. With Docker: docker compose --profile studio up',
     );
   await assertPortFree(Number(port));
@@ -35,7 +35,7 @@ export const openStudio = async ({ config, environment, port, browser }: StudioO
     });
   }
   const [code, signal] = await once(studio, 'exit').finally(lease.release);
-  if (code !== 0 && !stopping) throw new CommandError(`Prisma Studio ended with ${signal ?? `exit code ${code}`}.`);
+  if (code !== 0 && !stopping) throw new OperationalError(`Prisma Studio ended with ${signal ?? `exit code ${code}`}.`);
 };
 
 /** If its port is in use, Prisma Studio itself prints a stack trace. */
@@ -44,7 +44,7 @@ const assertPortFree = async (port: number) => {
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new CommandError(`Prisma Studio cannot listen: ${(error as Error).message}. Choose another --port.`);
+    throw new OperationalError(`Prisma Studio cannot listen: ${(error as Error).message}. Choose another --port.`);
   }
   await once(server.close(), 'close');
 };

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
+import { OperationalError } from '../operational-error.ts';
 import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
 import { TokenNameTakenError, type TokenRepository } from '../tokens/token-repository.ts';
-import { CommandError } from './command-error.ts';
 import { leaseDatabaseToUse, withTokens } from './lease-database.ts';
 import { parseExpiry, parseTokenName } from './option-parsers.ts';
 import { baseUrl, curlLine, print } from './output.ts';
@@ -36,7 +36,7 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
     .argument('<name>')
     .action((name: string) =>
       withLeasedTokens(config(), async (tokens) => {
-        if (!(await tokens.revoke(name))) throw new CommandError(`There is no token named "${name}".`);
+        if (!(await tokens.revoke(name))) throw new OperationalError(`There is no token named "${name}".`);
         process.stderr.write(`Revoked "${name}".\n`);
       }),
     );
@@ -54,7 +54,7 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
     return;
   }
   const text = await tokens.create({ name, scopes, expiresAt }).catch((error) => {
-    throw error instanceof TokenNameTakenError ? new CommandError(error.message) : error;
+    throw error instanceof TokenNameTakenError ? new OperationalError(error.message) : error;
   });
   await printOrDelete(tokens, text);
   process.stderr.write(
@@ -69,7 +69,7 @@ const printOrDelete = async (tokens: TokenRepository, text: string) => {
   } catch (error) {
     await tokens.delete(text);
     const cause = (error as Error).cause as Error;
-    throw new CommandError(`The token could not be printed and was deleted: ${cause.message}`, { cause });
+    throw new OperationalError(`The token could not be printed and was deleted: ${cause.message}`, { cause });
   }
 };
 

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { createMetricsServer } from '../observability/metrics-server.ts';
-import { CommandError } from './command-error.ts';
+import { OperationalError } from '../operational-error.ts';
 
 /** How long to wait before a dead worker is replaced, in ms, so that one that cannot start does not keep a core busy. */
 const REPLACEMENT_DELAY = 1000;
@@ -37,7 +37,7 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
 
   const watch = (worker: Worker) => worker.once('exit', (code, signal) => replace(worker, code, signal));
 
-  /** @throws {CommandError} if the worker exits before it listens; after that it is replaced */
+  /** @throws {OperationalError} if the worker exits before it listens; after that it is replaced */
   const startWorker = async (): Promise<number> => {
     const worker = fork();
     const port = await listeningPort(worker);
@@ -81,11 +81,11 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
   };
 };
 
-/** @throws {CommandError} if the worker exits before it listens; it has printed why */
+/** @throws {OperationalError} if the worker exits before it listens; it has printed why */
 const listeningPort = async (worker: Worker): Promise<number> => {
   const [address] = (await Promise.race([once(worker, 'listening'), once(worker, 'exit')])) as [
     { port: number } | number,
   ];
   if (typeof address === 'object' && address !== null) return address.port;
-  throw new CommandError('A worker did not start; see its output above.');
+  throw new OperationalError('A worker did not start; see its output above.');
 };

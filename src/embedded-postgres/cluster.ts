@@ -16,7 +16,8 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { type Binaries, EmbeddedPostgresError } from './binaries.ts';
+import { OperationalError } from '../operational-error.ts';
+import type { Binaries } from './binaries.ts';
 import { isServerOf, readPidFile, removeStalePidFile } from './postmaster-pid.ts';
 import type { ServerAccount } from './server-account.ts';
 
@@ -67,7 +68,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
     } catch (error) {
       const { stderr, message } = error as { stderr?: string; message: string };
       const log = existsSync(startLog) ? readFileSync(startLog, 'utf8') : '';
-      throw new EmbeddedPostgresError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}\n${log}`.trim());
+      throw new OperationalError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}\n${log}`.trim());
     }
   };
 
@@ -109,7 +110,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
         if (port !== undefined && (await answers(url))) return url;
         await setTimeout(POLL_INTERVAL);
       }
-      throw new EmbeddedPostgresError(
+      throw new OperationalError(
         `PostgreSQL runs in ${directory} but does not respond. See its log in ${join(directory, 'log')}.`,
       );
     },

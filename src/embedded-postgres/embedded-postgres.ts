@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { EmbeddedPostgresError, loadBinaries } from './binaries.ts';
+import { OperationalError } from '../operational-error.ts';
+import { loadBinaries } from './binaries.ts';
 import { createCluster } from './cluster.ts';
 import { tryLock } from './file-lock.ts';
 import { assertReachable, findServerAccount } from './server-account.ts';
@@ -17,7 +18,7 @@ export type DatabaseLease = { url: string; release: () => Promise<void> };
  * lease it starts it, the last to release it stops it. A server that a killed process left running is reused.
  *
  * Each process holds a shared lock on a file, and an exclusive one while it starts or stops the server.
- * @throws {EmbeddedPostgresError} if PostgreSQL cannot run here
+ * @throws {OperationalError} if PostgreSQL cannot run here
  */
 export const leaseEmbeddedPostgres = async (dataDir: string): Promise<DatabaseLease> => {
   const binaries = await loadBinaries();
@@ -51,5 +52,5 @@ export const leaseEmbeddedPostgres = async (dataDir: string): Promise<DatabaseLe
     unlock?.();
     await setTimeout(LOCK_POLL_INTERVAL);
   }
-  throw new EmbeddedPostgresError(`Timed out while another process starts or stops PostgreSQL in ${dataDir}.`);
+  throw new OperationalError(`Timed out while another process starts or stops PostgreSQL in ${dataDir}.`);
 };

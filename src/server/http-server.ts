@@ -3,6 +3,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { ApiError } from '../http/api-error.ts';
 import { closeAfter } from '../http/close-in-stages.ts';
+import { OperationalError } from '../operational-error.ts';
 import {
   type ClientError,
   CONNECT_NOT_ALLOWED,
@@ -19,15 +20,6 @@ const KEEP_ALIVE_TIMEOUT = 75_000;
 const TIMEOUT_CHECK_INTERVAL = 1000;
 /** How often to close idle connections while the server stops, in ms. */
 const IDLE_CLOSE_INTERVAL = 50;
-
-/** The server cannot listen at the configured address. */
-export class ListenError extends Error {
-  override name = 'ListenError';
-
-  constructor(addressVariables: string, cause: Error) {
-    super(`${cause.message}. Set ${addressVariables} to an address that the service can listen on.`, { cause });
-  }
-}
 
 type HttpServerOptions = {
   /** Responds to a request. Calls `next` if the target has no path, or if a response fails after it began. */
@@ -89,7 +81,10 @@ export const createHttpServer = (options: HttpServerOptions) => {
     /** @returns the port */
     listen: (host: string, port: number) =>
       new Promise<number>((resolve, reject) => {
-        const fail = (error: Error) => reject(new ListenError(addressVariables, error));
+        const fail = (error: Error) => {
+          const advice = `Set ${addressVariables} to an address that the service can listen on.`;
+          reject(new OperationalError(`${error.message}. ${advice}`, { cause: error }));
+        };
         server.once('error', fail);
         server.listen(port, host, () => {
           server.off('error', fail);
