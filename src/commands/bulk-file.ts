@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { realpath, rename, rm, stat } from 'node:fs/promises';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { addAbortSignal, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
@@ -63,9 +64,11 @@ export const writeFileBytes = async (
   // Writes to a device or a pipe directly instead of replacing it.
   if (found && !found.isFile()) return write(createWriteStream(file)).catch(failToWrite(file));
   const target = found ? await realpath(file) : file;
-  const temporary = `${target}.${process.pid}.part`;
+  // Random, because the process id is the same in every container.
+  const temporary = `${target}.${randomBytes(6).toString('hex')}.part`;
+  const created = await open(temporary, 'wx', found?.mode).catch(failToWrite(file));
   try {
-    await write(createWriteStream(temporary, { flags: 'wx', mode: found?.mode ?? 0o666, flush: true }));
+    await write(created.createWriteStream({ flush: true }));
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true });

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { OperationalError } from '../operational-error.ts';
-import { dataFolder } from './lease-database.ts';
+import { dataFolder } from './with-database.ts';
 
 /** A folder that is missing, full, read-only, another user's, or not a folder. */
 const FOLDER_ERRORS = ['EACCES', 'EDQUOT', 'EEXIST', 'ENOENT', 'ENOSPC', 'ENOTDIR', 'EPERM', 'EROFS'];

@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
-import { CONNECT_TIMEOUT } from '../database/database.ts';
+import { BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT, type Database } from '../database/database.ts';
 import { createPlantExports } from '../exports/export-plants.ts';
 import { type ExportFormat, exportFormats, writeRows } from '../exports/write-rows.ts';
 import { OperationalError } from '../operational-error.ts';
 import { type FileFormat, formatOf, STDIO, writeFileBytes } from './bulk-file.ts';
-import { interruptible } from './interruptible.ts';
 import { showProgress } from './progress.ts';
-import { withBulkDatabase } from './with-bulk-database.ts';
+import { interruptible } from './stop-signal.ts';
+import { withDatabase, withPrisma } from './with-database.ts';
 
 type ExportOptions = { format?: ExportFormat; tag?: string; q?: string };
 
@@ -37,26 +37,34 @@ export const addExportCommand = (program: Command, config: () => Config): void =
 type ExportToOptions = Pick<ExportOptions, 'tag' | 'q'> & { format: FileFormat; signal: AbortSignal; config: Config };
 
 /** @returns the number of plants. @throws {OperationalError} {OutputError} errors of PostgreSQL */
-const exportTo = (file: string, { format, tag, q, signal, config }: ExportToOptions): Promise<number> =>
-  withBulkDatabase(config, async ({ database }) => {
-    const plantExports = createPlantExports({ database, limit: 1, startTimeout: 2 * CONNECT_TIMEOUT });
-    let rows = 0;
-    const onRows = (count: number) => {
-      rows += count;
-    };
-    const endProgress = showProgress({ read: () => ({ rows }) });
-    try {
-      await plantExports.read({ tag, nameContains: q }, (pages) =>
-        writeFileBytes(file, format, { bytes: writeRows(format.format, pages, onRows), signal }),
-      );
-      return rows;
-    } catch (error) {
-      if (signal.aborted)
-        throw new OperationalError(file === STDIO ? INTERRUPTED : `${INTERRUPTED} ${file} is unchanged.`);
-      throw error;
-    } finally {
-      endProgress();
-    }
-  });
+const exportTo = (file: string, { config, ...options }: ExportToOptions): Promise<number> =>
+  withDatabase(config, (url) =>
+    withPrisma(url, (database) => exportFrom(database, file, options), { statementTimeout: BULK_STATEMENT_TIMEOUT }),
+  );
+
+const exportFrom = async (
+  database: Database,
+  file: string,
+  { format, tag, q, signal }: Omit<ExportToOptions, 'config'>,
+): Promise<number> => {
+  const plantExports = createPlantExports({ database, limit: 1, startTimeout: 2 * CONNECT_TIMEOUT });
+  let rows = 0;
+  const onRows = (count: number) => {
+    rows += count;
+  };
+  const endProgress = showProgress({ read: () => ({ rows }) });
+  try {
+    await plantExports.read({ tag, nameContains: q }, (pages) =>
+      writeFileBytes(file, format, { bytes: writeRows(format.format, pages, onRows), signal }),
+    );
+    return rows;
+  } catch (error) {
+    if (signal.aborted)
+      throw new OperationalError(file === STDIO ? INTERRUPTED : `${INTERRUPTED} ${file} is unchanged.`);
+    throw error;
+  } finally {
+    endProgress();
+  }
+};
 
 const INTERRUPTED = 'The export was interrupted and is not complete.';

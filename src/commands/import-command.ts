@@ -8,7 +8,7 @@ import { OperationalError } from '../operational-error.ts';
 import { formatOf, STDIO } from './bulk-file.ts';
 import { type ImportFile, importFiles } from './import-files.ts';
 import { reportImport, writeErrors } from './import-report.ts';
-import { interruptible } from './interruptible.ts';
+import { interruptible } from './stop-signal.ts';
 
 type CommandOptions = Pick<ImportOptions, 'onConflict' | 'maxErrors'> & {
   dryRun?: boolean;

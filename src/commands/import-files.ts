@@ -11,7 +11,7 @@ import type { ImportCounts, ImportOptions } from '../imports/import-summary.ts';
 import { readCsv, readNdjson } from '../imports/read-rows.ts';
 import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
 import { showProgress } from './progress.ts';
-import { withBulkDatabase } from './with-bulk-database.ts';
+import { withDatabase } from './with-database.ts';
 
 export type ImportFile = FileFormat & { name: string };
 
@@ -44,7 +44,7 @@ export const importFiles = async (
 ): Promise<FilesOutcome> => {
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
   const size = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
-  return withBulkDatabase(config, async ({ url }) => {
+  return withDatabase(config, async (url) => {
     const timeouts = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT };
     const shared = createPoolStatements({
       pool: createPool({ url, connections: LANES, ...timeouts }),

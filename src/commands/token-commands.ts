@@ -2,10 +2,10 @@ import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import { OperationalError } from '../operational-error.ts';
 import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
-import { TokenNameTakenError, type TokenRepository } from '../tokens/token-repository.ts';
-import { leaseDatabaseToUse, withTokens } from './lease-database.ts';
+import { createTokenRepository, TokenNameTakenError, type TokenRepository } from '../tokens/token-repository.ts';
 import { parseExpiry, parseTokenName } from './option-parsers.ts';
 import { baseUrl, curlLine, print } from './output.ts';
+import { withDatabase, withPrisma } from './with-database.ts';
 
 type CreateOptions = { name: string; expires?: Date; scope: Scope[]; ifNone?: true };
 
@@ -22,30 +22,28 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
     )
     .addOption(new Option('--scope <scope...>', 'what the token allows').choices(SCOPES).default([...SCOPES]))
     .option('--if-none', 'do nothing if the database already has a token')
-    .action((options: CreateOptions) => withLeasedTokens(config(), (tokens) => createToken(tokens, options, config())));
+    .action((options: CreateOptions) => withTokens(config(), (tokens) => createToken(tokens, options, config())));
   command
     .command('list')
     .description('list all tokens; their text is not stored')
     .option('--json', 'print a JSON array')
     .action(({ json }: { json?: true }) =>
-      withLeasedTokens(config(), async (tokens) => printTokens(await tokens.list(), json)),
+      withTokens(config(), async (tokens) => printTokens(await tokens.list(), json)),
     );
   command
     .command('revoke')
     .description('revoke a token; running services refuse it within 5 seconds')
     .argument('<name>')
     .action((name: string) =>
-      withLeasedTokens(config(), async (tokens) => {
+      withTokens(config(), async (tokens) => {
         if (!(await tokens.revoke(name))) throw new OperationalError(`There is no token named "${name}".`);
         process.stderr.write(`Revoked "${name}".\n`);
       }),
     );
 };
 
-const withLeasedTokens = async (config: Config, use: (tokens: TokenRepository) => Promise<void>) => {
-  const lease = await leaseDatabaseToUse(config);
-  await withTokens(lease.url, use).finally(lease.release);
-};
+const withTokens = (config: Config, use: (tokens: TokenRepository) => Promise<void>) =>
+  withDatabase(config, (url) => withPrisma(url, (database) => use(createTokenRepository({ database }))));
 
 const createToken = async (tokens: TokenRepository, options: CreateOptions, config: Config) => {
   const { name, expires: expiresAt = null, scope: scopes } = options;

@@ -10,7 +10,6 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -18,6 +17,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { OperationalError } from '../operational-error.ts';
 import type { Binaries } from './binaries.ts';
+import { freePort } from './free-port.ts';
 import { isServerOf, readPidFile, removeStalePidFile } from './postmaster-pid.ts';
 import type { ServerAccount } from './server-account.ts';
 
@@ -129,16 +129,6 @@ const answers = async (url: string) => {
     await client.end().catch(() => {});
   }
 };
-
-const freePort = () =>
-  new Promise<number>((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 /** At most an eighth of the memory, because other programs need it too. */
 const sharedBuffersOption = () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import { freePort } from './free-port.ts';
+import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import { NOTHING_SET, projectFolder } from './store-process.ts';
 import { waitUntil } from './wait-until.ts';
 
