@@ -20,7 +20,7 @@ const mayImport = {
   imports: [...shared, 'plants'],
   exports: [...shared, 'plants', 'server'],
   limits: shared,
-  tokens: [...shared, 'limits'],
+  tokens: [...shared, 'limits', 'operational-error.ts'],
   documentation: shared,
 };
 

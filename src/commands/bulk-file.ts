@@ -4,6 +4,7 @@ import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { addAbortSignal, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { type Command, Option } from 'commander';
 import { decompressAll } from '../bodies/decompress.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
 import { OperationalError } from '../operational-error.ts';
@@ -14,12 +15,17 @@ export const STDIO = '-';
 
 export type FileFormat = { format: ExportFormat; isCompressed: boolean };
 
-/** Infers the format from a file name such as `plants.csv.gz`, unless `given`. @returns undefined if the name implies none */
-export const formatOf = (file: string, given?: ExportFormat): FileFormat | undefined => {
+export const formatOption = () =>
+  new Option('--format <format>', 'file format (default: from the file name, otherwise ndjson)').choices(exportFormats);
+
+/** Infers the format from a file name such as `plants.csv.gz`, unless `given`. @throws a usage error if the name implies none */
+export const formatOf = (command: Command, file: string, given?: ExportFormat): FileFormat => {
   const [, extension, compressed] = /(?:\.([^.]*?))?(\.gz)?$/i.exec(file) ?? [];
   const named = exportFormats.find((format) => format === extension?.toLowerCase());
   const format = given ?? named ?? (file === STDIO ? 'ndjson' : undefined);
-  return format && { format, isCompressed: compressed !== undefined };
+  if (format) return { format, isCompressed: compressed !== undefined };
+  const advice = `add --format ${exportFormats.join(' or ')}`;
+  return command.error(`error: cannot tell the format from the file name ${file}; ${advice}`);
 };
 
 /** @returns the size in bytes; undefined if there is none, as for a pipe. @throws {OperationalError} the file cannot be read */
@@ -81,7 +87,7 @@ const printAll = async (chunks: AsyncIterable<Buffer>) => {
 };
 
 /** Converts file system errors, which have a path or come from `write`. Rethrows others. */
-const failToWrite = (file: string) => (error: unknown) => {
+export const failToWrite = (file: string) => (error: unknown) => {
   const { path, syscall, message } = error as NodeJS.ErrnoException;
   throw path || syscall === 'write' ? new OperationalError(`${file} cannot be written: ${message}`) : error;
 };

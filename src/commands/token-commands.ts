@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import { OperationalError } from '../operational-error.ts';
 import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
-import { createTokenRepository, TokenNameTakenError, type TokenRepository } from '../tokens/token-repository.ts';
+import { createTokenRepository, type TokenRepository } from '../tokens/token-repository.ts';
 import { parseExpiry, parseTokenName } from './option-parsers.ts';
 import { baseUrl, curlLine, print } from './output.ts';
 import { withDatabase, withPrisma } from './with-database.ts';
@@ -51,9 +51,7 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
     process.stderr.write('The database already has a token; none was created.\n');
     return;
   }
-  const text = await tokens.create({ name, scopes, expiresAt }).catch((error) => {
-    throw error instanceof TokenNameTakenError ? new OperationalError(error.message) : error;
-  });
+  const text = await tokens.create({ name, scopes, expiresAt });
   await printOrDelete(tokens, text);
   process.stderr.write(
     `Save this token; it cannot be shown again. Store a plant:\n${curlLine(baseUrl(config), text)}\n`,
@@ -81,12 +79,14 @@ const printTokens = (tokens: Token[], json = false): Promise<void> => {
     revokedAt: token.revokedAt,
   }));
   if (json) return print(`${JSON.stringify(rows, null, 2)}\n`);
-  const day = (date: Date | null) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
-  const width = Math.max(4, ...rows.map(({ name }) => name.length));
-  const line = (...[name, state, created, expires, scopes]: [string, string, string, string, string]) =>
-    `${name.padEnd(width)}  ${state.padEnd(7)}  ${created.padEnd(16)}  ${expires.padEnd(16)}  ${scopes}\n`;
-  const lines = rows.map((row) =>
-    line(row.name, row.state, day(row.createdAt), day(row.expiresAt), row.scopes.join(' ')),
+  const minute = (date: Date | null) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
+  const table = [
+    ['NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'SCOPES'],
+    ...rows.map((row) => [row.name, row.state, minute(row.createdAt), minute(row.expiresAt), row.scopes.join(' ')]),
+  ];
+  const width = Math.max(...table.map(([name = '']) => name.length));
+  const lines = table.map(([name = '', state = '', ...others]) =>
+    [name.padEnd(width), state.padEnd(7), ...others.map((cell) => cell.padEnd(16))].join('  ').trimEnd(),
   );
-  return print([line('NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'SCOPES'), ...lines].join(''));
+  return print(`${lines.join('\n')}\n`);
 };

@@ -40,21 +40,10 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
   /** @throws {OperationalError} if the worker exits before it listens; after that it is replaced */
   const startWorker = async (): Promise<number> => {
     const worker = fork();
-    const port = await listeningPort(worker);
+    const [address] = await Promise.race([once(worker, 'listening'), once(worker, 'exit')]);
+    if (typeof address?.port !== 'number') throw new OperationalError('A worker did not start; see its output above.');
     watch(worker);
-    return port;
-  };
-
-  const startAll = async (): Promise<number> => {
-    if (metrics) {
-      const { createWorkersMetrics } = await import('../observability/workers-metrics.ts');
-      metricsServer = createMetricsServer({ ...metrics, ...createWorkersMetrics(), logger });
-      await metricsServer.start();
-    }
-    const ports = await Promise.all(
-      Array.from({ length: count === 'auto' ? availableParallelism() : count }, startWorker),
-    );
-    return ports[0] as number;
+    return address.port;
   };
 
   /** Each worker answers its requests in flight and exits. */
@@ -71,7 +60,14 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     /** Resolves when all listen; stops them if one does not. @returns the port that they share */
     start: async (): Promise<number> => {
       try {
-        return await startAll();
+        if (metrics) {
+          const { createWorkersMetrics } = await import('../observability/workers-metrics.ts');
+          metricsServer = createMetricsServer({ ...metrics, ...createWorkersMetrics(), logger });
+          await metricsServer.start();
+        }
+        const length = count === 'auto' ? availableParallelism() : count;
+        const [port = 0] = await Promise.all(Array.from({ length }, startWorker));
+        return port;
       } catch (error) {
         await stop();
         throw error;
@@ -79,13 +75,4 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     },
     stop,
   };
-};
-
-/** @throws {OperationalError} if the worker exits before it listens; it has printed why */
-const listeningPort = async (worker: Worker): Promise<number> => {
-  const [address] = (await Promise.race([once(worker, 'listening'), once(worker, 'exit')])) as [
-    { port: number } | number,
-  ];
-  if (typeof address === 'object' && address !== null) return address.port;
-  throw new OperationalError('A worker did not start; see its output above.');
 };
