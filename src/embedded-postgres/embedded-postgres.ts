@@ -32,19 +32,12 @@ export const leaseEmbeddedPostgres = async (dataDir: string): Promise<DatabaseLe
   const release = async (unlock: () => void) => {
     unlock();
     const lastUnlock = tryLock(lockFile, 'exclusive');
-    if (lastUnlock === undefined) return;
-    await cluster.stop().finally(lastUnlock);
+    if (lastUnlock) await cluster.stop().finally(lastUnlock);
   };
 
   for (let waited = 0; waited < LOCK_TIMEOUT; waited += LOCK_POLL_INTERVAL) {
     const unlockAfterStart = tryLock(lockFile, 'exclusive');
-    if (unlockAfterStart) {
-      try {
-        if ((await cluster.runningUrl()) === undefined) await cluster.start();
-      } finally {
-        unlockAfterStart();
-      }
-    }
+    if (unlockAfterStart) await cluster.start().finally(unlockAfterStart);
     const unlock = tryLock(lockFile, 'shared');
     const url = unlock && (await cluster.runningUrl());
     // Between the two locks another process may have stopped the server. Then try again.

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import { OperationalError } from '../operational-error.ts';
 
@@ -34,7 +35,7 @@ const accountNamed = (name: string): ServerAccount => {
 /** initdb and postgres fail if their user id has no name, as with `docker run --user 12345`. */
 const assertAccountExists = () => {
   try {
-    execFileSync('id', ['-un'], { stdio: 'ignore' });
+    userInfo();
   } catch {
     throw new OperationalError(
       `The user id ${process.getuid?.()} has no name in /etc/passwd, and PostgreSQL needs one. ` +
