@@ -16,7 +16,7 @@ export const serve = async (config: Config): Promise<void> => {
   // Output for people may be lost, as with `serve >/dev/full`. Without a listener, the error would end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const stopSignal = waitForStopSignal({ log, timeout: config.shutdownDelay + config.shutdownTimeout });
-  if (cluster.isWorker) return serveAsWorker({ config, log, stopSignal });
+  if (cluster.isWorker) return serveAsWorker(config, log, stopSignal);
 
   const isProduction = config.environment === 'production';
   const lock = config.databaseUrl === undefined ? lockStore(dataFolder(config)) : undefined;
@@ -42,16 +42,10 @@ export const serve = async (config: Config): Promise<void> => {
   await withDatabase(config, (url) => run(url).finally(log.flush), { migrates: !isProduction }).finally(lock?.unlock);
 };
 
-type WorkerOptions = { config: Config; log: Log; stopSignal: Promise<unknown> };
-
 /** The primary process has prepared the database, and sends the signal to stop. */
-const serveAsWorker = async ({ config, log, stopSignal }: WorkerOptions) => {
-  const service = await createService({
-    config,
-    databaseUrl: config.databaseUrl ?? '',
-    ...log,
-    worker: cluster.worker?.id,
-  });
+const serveAsWorker = async (config: Config, log: Log, stopSignal: Promise<unknown>) => {
+  const { databaseUrl = '' } = config;
+  const service = await createService({ config, databaseUrl, ...log, worker: cluster.worker?.id });
   await service.start();
   await stopSignal;
   await service.stop();

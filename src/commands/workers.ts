@@ -28,21 +28,20 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     return worker;
   };
 
-  const replace = async (worker: Worker, code: number | null, signal: string | null) => {
-    if (stopping) return;
-    logger.error({ worker: worker.id, code, signal }, 'a worker died');
-    await setTimeout(REPLACEMENT_DELAY);
-    if (!stopping) watch(fork());
-  };
-
-  const watch = (worker: Worker) => worker.once('exit', (code, signal) => replace(worker, code, signal));
+  const replaceOnExit = (worker: Worker) =>
+    worker.once('exit', async (code, signal) => {
+      if (stopping) return;
+      logger.error({ worker: worker.id, code, signal }, 'a worker died');
+      await setTimeout(REPLACEMENT_DELAY);
+      if (!stopping) replaceOnExit(fork());
+    });
 
   /** @throws {OperationalError} if the worker exits before it listens; after that it is replaced */
   const startWorker = async (): Promise<number> => {
     const worker = fork();
     const [address] = await Promise.race([once(worker, 'listening'), once(worker, 'exit')]);
     if (typeof address?.port !== 'number') throw new OperationalError('A worker did not start; see its output above.');
-    watch(worker);
+    replaceOnExit(worker);
     return address.port;
   };
 

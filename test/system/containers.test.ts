@@ -24,6 +24,11 @@ test('docker-compose.yml passes on every setting, except for those that it sets'
   expect([...decided, ...passedOn].sort()).toEqual([...variableNames].sort());
 });
 
+test('docker-compose.yml needs no variable', () => {
+  const withDefaults = readFileSync('docker-compose.yml', 'utf8').replaceAll(/\$\{\w+:-[^}]*\}/g, '');
+  expect(withDefaults).not.toContain('$');
+});
+
 describeUnless(await findObstacle(), 'in containers', () => {
   let stack: Awaited<ReturnType<typeof createStack>>;
   beforeAll(async () => {
