@@ -28,9 +28,11 @@ COPY prisma prisma
 # `generate` downloads the schema engine without using it. Any existing file prevents the download.
 RUN PRISMA_SCHEMA_ENGINE_BINARY=/usr/local/bin/node CHECKPOINT_DISABLE=1 npx prisma generate
 COPY LICENSE package.json ./
+COPY bin/store-role.js bin/
+COPY deploy/postgres deploy/postgres
 COPY src src
 # The checkout may be readable by its owner only (umask 077), or come from a file system without execute permissions.
-RUN chmod -R a+rX,go-w LICENSE package.json prisma prisma.config.ts src && chmod a+x src/main.ts
+RUN chmod -R a+rX,go-w LICENSE bin deploy package.json prisma prisma.config.ts src && chmod a+x src/main.ts
 
 # Node.js' compile cache: the service starts faster and takes 16 MiB less memory. Node.js uses it only for this user and on a CPU like the
 # builder's, and ignores it otherwise. V8's memory options do not affect it.
@@ -42,7 +44,7 @@ RUN NODE_COMPILE_CACHE=/app/.compile-cache node src/main.ts --help \
 
 FROM build AS studio
 COPY bin/studio-relay.js bin/
-RUN chmod a+rX bin bin/studio-relay.js
+RUN chmod a+rX bin/studio-relay.js
 ENV NODE_ENV=production
 USER node
 EXPOSE 5556
@@ -61,6 +63,8 @@ ENV NODE_ENV=production HOST=0.0.0.0 METRICS_HOST=0.0.0.0 METRICS_PORT=9464 NODE
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=sbom /app/sbom.cdx.json ./
 COPY --from=build /app/LICENSE /app/package.json ./
+COPY --from=build /app/bin bin
+COPY --from=build /app/deploy deploy
 COPY --from=build /app/prisma prisma
 COPY --from=build /app/src src
 COPY --from=compiled --chown=root:root /app/.compile-cache .compile-cache

@@ -3,16 +3,16 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { explainError } from './commands/command-error.ts';
+import { explainError } from './commands/explain-error.ts';
 import { addExportCommand } from './commands/export-command.ts';
 import { addImportCommand } from './commands/import-command.ts';
-import { leaseDatabase } from './commands/lease-database.ts';
 import { parseBrowser, parsePort } from './commands/option-parsers.ts';
 import { OutputError, print } from './commands/output.ts';
 import { addSearchIndexCommand } from './commands/search-index-command.ts';
 import { serve } from './commands/serve.ts';
 import { openStudio } from './commands/studio.ts';
 import { addTokenCommands } from './commands/token-commands.ts';
+import { withDatabase } from './commands/with-database.ts';
 import { readConfig } from './config/config.ts';
 import { migrate } from './database/migrate.ts';
 import { createOpenApiDocument } from './openapi-document.ts';
@@ -44,8 +44,7 @@ program
   .command('migrate')
   .description('apply pending database migrations')
   .action(async () => {
-    const lease = await leaseDatabase(config());
-    const applied = await migrate(lease.url).finally(lease.release);
+    const applied = await withDatabase(config(), migrate, { migrates: false });
     await print(applied.length > 0 ? `Applied: ${applied.join(', ')}\n` : 'Nothing to apply.\n');
   });
 program

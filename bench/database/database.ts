@@ -11,7 +11,7 @@ export type DatabaseServer = { url: string; embedded: boolean; pid?: number; sto
 
 /**
  * The server of `DATABASE_URL`, or else the embedded one with its data in a temporary folder.
- * @throws {EmbeddedPostgresError} if the embedded server does not start
+ * @throws {OperationalError} if the embedded server does not start
  */
 export const startDatabaseServer = async (): Promise<DatabaseServer> => {
   const url = process.env.DATABASE_URL;

@@ -1,11 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { realpath, rename, rm, stat } from 'node:fs/promises';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { addAbortSignal, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { type Command, Option } from 'commander';
 import { decompressAll } from '../bodies/decompress.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
-import { CommandError } from './command-error.ts';
+import { OperationalError } from '../operational-error.ts';
 import { print } from './output.ts';
 
 /** The file name for standard input or output. */
@@ -13,21 +15,26 @@ export const STDIO = '-';
 
 export type FileFormat = { format: ExportFormat; isCompressed: boolean };
 
-/** Infers the format from a file name such as `plants.csv.gz`, unless `given`. @returns undefined if the name implies none */
-export const formatOf = (file: string, given?: ExportFormat): FileFormat | undefined => {
+export const formatOption = () =>
+  new Option('--format <format>', 'file format (default: from the file name, otherwise ndjson)').choices(exportFormats);
+
+/** Infers the format from a file name such as `plants.csv.gz`, unless `given`. @throws a usage error if the name implies none */
+export const formatOf = (command: Command, file: string, given?: ExportFormat): FileFormat => {
   const [, extension, compressed] = /(?:\.([^.]*?))?(\.gz)?$/i.exec(file) ?? [];
   const named = exportFormats.find((format) => format === extension?.toLowerCase());
   const format = given ?? named ?? (file === STDIO ? 'ndjson' : undefined);
-  return format && { format, isCompressed: compressed !== undefined };
+  if (format) return { format, isCompressed: compressed !== undefined };
+  const advice = `add --format ${exportFormats.join(' or ')}`;
+  return command.error(`error: cannot tell the format from the file name ${file}; ${advice}`);
 };
 
-/** @returns the size in bytes; undefined if there is none, as for a pipe. @throws {CommandError} the file cannot be read */
+/** @returns the size in bytes; undefined if there is none, as for a pipe. @throws {OperationalError} the file cannot be read */
 export const sizeOf = async (file: string): Promise<number | undefined> => {
   if (file === STDIO) return undefined;
   const found = await stat(file).catch((error) => {
-    throw new CommandError(`${file} cannot be read: ${error.message}`);
+    throw new OperationalError(`${file} cannot be read: ${error.message}`);
   });
-  if (found.isDirectory()) throw new CommandError(`${file} is a folder, not a file.`);
+  if (found.isDirectory()) throw new OperationalError(`${file} is a folder, not a file.`);
   return found.isFile() ? found.size : undefined;
 };
 
@@ -49,7 +56,7 @@ export const readFileBytes = (
 
 /**
  * Writes a temporary file in the same folder, then renames it. The file is never incomplete, even after a crash.
- * @throws {CommandError} {OutputError} errors of `bytes`, or the signal's reason
+ * @throws {OperationalError} {OutputError} errors of `bytes`, or the signal's reason
  */
 export const writeFileBytes = async (
   file: string,
@@ -63,9 +70,11 @@ export const writeFileBytes = async (
   // Writes to a device or a pipe directly instead of replacing it.
   if (found && !found.isFile()) return write(createWriteStream(file)).catch(failToWrite(file));
   const target = found ? await realpath(file) : file;
-  const temporary = `${target}.${process.pid}.part`;
+  // Random, because the process id is the same in every container.
+  const temporary = `${target}.${randomBytes(6).toString('hex')}.part`;
+  const created = await open(temporary, 'wx', found?.mode).catch(failToWrite(file));
   try {
-    await write(createWriteStream(temporary, { flags: 'wx', mode: found?.mode ?? 0o666, flush: true }));
+    await write(created.createWriteStream({ flush: true }));
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -78,7 +87,7 @@ const printAll = async (chunks: AsyncIterable<Buffer>) => {
 };
 
 /** Converts file system errors, which have a path or come from `write`. Rethrows others. */
-const failToWrite = (file: string) => (error: unknown) => {
+export const failToWrite = (file: string) => (error: unknown) => {
   const { path, syscall, message } = error as NodeJS.ErrnoException;
-  throw path || syscall === 'write' ? new CommandError(`${file} cannot be written: ${message}`) : error;
+  throw path || syscall === 'write' ? new OperationalError(`${file} cannot be written: ${message}`) : error;
 };

@@ -1,14 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../config/config.ts';
-import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
+import type { ExportFormat } from '../exports/write-rows.ts';
 import { MAX_ATOMIC_ROWS } from '../imports/import-atomically.ts';
 import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, MAX_ERRORS } from '../imports/import-parameters.ts';
 import type { ImportOptions } from '../imports/import-summary.ts';
-import { formatOf, STDIO } from './bulk-file.ts';
-import { CommandError } from './command-error.ts';
-import { type ImportFile, importFiles } from './import-files.ts';
+import { OperationalError } from '../operational-error.ts';
+import { formatOf, formatOption, STDIO } from './bulk-file.ts';
+import { importFiles } from './import-files.ts';
 import { reportImport, writeErrors } from './import-report.ts';
-import { interruptible } from './interruptible.ts';
+import { interruptible } from './stop-signal.ts';
 
 type CommandOptions = Pick<ImportOptions, 'onConflict' | 'maxErrors'> & {
   dryRun?: boolean;
@@ -32,27 +32,16 @@ export const addImportCommand = (program: Command, config: () => Config): void =
     .option('--atomic', `store all rows of a file or none; at most ${MAX_ATOMIC_ROWS} rows`)
     .option('--max-errors <count>', 'stop if more rows of a file than this fail', parseMaxErrors, DEFAULT_MAX_ERRORS)
     .option('--errors <file>', 'write the failed rows to a file, one JSON object per line')
-    .addOption(
-      new Option('--format <format>', 'file format (default: from the file name, otherwise ndjson)').choices(
-        exportFormats,
-      ),
-    )
+    .addOption(formatOption())
     .option('--json', 'print the summary as JSON')
     .action(async (names: string[], { dryRun = false, atomic = false, format, ...options }: CommandOptions) => {
-      const files = names.flatMap((name): ImportFile[] => {
-        const found = formatOf(name, format);
-        return found ? [{ name, ...found }] : [];
-      });
-      if (files.length < names.length)
-        return command.error(
-          `error: cannot tell the format from every file name; add --format ${exportFormats.join(' or ')}`,
-        );
+      const files = names.map((name) => ({ name, ...formatOf(command, name, format) }));
       const importOptions = { ...options, dryRun, atomic };
       const outcome = await interruptible((signal) => importFiles(files, importOptions, { config: config(), signal }));
       if (options.errors) await writeErrors(options.errors, outcome);
       await reportImport(outcome, { json: options.json ?? false, dryRun });
       if (!outcome.isComplete)
-        throw new CommandError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
+        throw new OperationalError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
     });
 };
 

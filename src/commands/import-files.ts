@@ -11,7 +11,7 @@ import type { ImportCounts, ImportOptions } from '../imports/import-summary.ts';
 import { readCsv, readNdjson } from '../imports/read-rows.ts';
 import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
 import { showProgress } from './progress.ts';
-import { withBulkDatabase } from './with-bulk-database.ts';
+import { withDatabase } from './with-database.ts';
 
 export type ImportFile = FileFormat & { name: string };
 
@@ -35,7 +35,7 @@ type FilesOptions = { config: Config; signal: AbortSignal };
 
 /**
  * Imports files one after another. Stops at the first that cannot be imported completely.
- * @throws {CommandError} a file cannot be read; errors of PostgreSQL before the first file
+ * @throws {OperationalError} a file cannot be read; errors of PostgreSQL before the first file
  */
 export const importFiles = async (
   files: readonly ImportFile[],
@@ -44,7 +44,7 @@ export const importFiles = async (
 ): Promise<FilesOutcome> => {
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
   const size = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
-  return withBulkDatabase(config, async ({ url }) => {
+  return withDatabase(config, async (url) => {
     const timeouts = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT };
     const shared = createPoolStatements({
       pool: createPool({ url, connections: LANES, ...timeouts }),

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import { classifyDatabaseError } from '../database/database-error.ts';
-import { CommandError } from './command-error.ts';
+import { failToWrite } from './bulk-file.ts';
 import type { FilesOutcome } from './import-files.ts';
 import { print } from './output.ts';
 
@@ -22,14 +22,9 @@ export const reportImport = async (outcome: FilesOutcome, { json, dryRun }: Repo
   await print(json ? `${toJson(outcome)}\n` : toText(outcome, dryRun));
 };
 
-/** Writes the failed rows as NDJSON. @throws {CommandError} */
-export const writeErrors = async (file: string, { errors }: FilesOutcome): Promise<void> => {
-  try {
-    await writeFile(file, errors.map((error) => `${stringifyExact(error)}\n`).join(''));
-  } catch (error) {
-    throw new CommandError(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
-  }
-};
+/** Writes the failed rows as NDJSON. @throws {OperationalError} */
+export const writeErrors = (file: string, { errors }: FilesOutcome): Promise<void> =>
+  writeFile(file, errors.map((error) => `${stringifyExact(error)}\n`).join('')).catch(failToWrite(file));
 
 const toText = ({ created, replaced, skipped, failed }: FilesOutcome, dryRun: boolean): string =>
   `${dryRun ? 'Dry run, nothing is stored: ' : ''}${created} created, ${replaced} replaced, ${skipped} skipped, ${failed} failed.\n`;

@@ -2,18 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
+import { OperationalError } from '../operational-error.ts';
 import { generateTokenText, hashTokenText, SCOPES, tokenState } from '../tokens/token.ts';
-import { CommandError } from './command-error.ts';
-import { withTokens } from './lease-database.ts';
+import { createTokenRepository } from '../tokens/token-repository.ts';
+import { withPrisma } from './with-database.ts';
 
 /**
  * The access token of this machine, to try the service with. The first start creates it and keeps it in the data
  * folder, readable only by its owner.
  * @returns its text, or undefined if it was revoked or has expired; it is not replaced then
- * @throws {CommandError} if its file cannot be written; no token is created then
+ * @throws {OperationalError} if its file cannot be written; no token is created then
  */
 export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promise<string | undefined> =>
-  withTokens(databaseUrl, async (tokens) => {
+  withPrisma(databaseUrl, async (database) => {
+    const tokens = createTokenRepository({ database });
     const file = join(dataFolder, 'access-token');
     const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
     const token = kept && (await tokens.findByHash(hashTokenText(kept)));
@@ -32,7 +34,7 @@ const writeTokenFile = (file: string, text: string) => {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, `${text}\n`, { mode: 0o600 });
   } catch (error) {
-    throw new CommandError(
+    throw new OperationalError(
       `The access token of this machine cannot be saved: ${(error as Error).message}. ` +
         'Set DATA_DIR to a folder that this user can write to.',
     );

@@ -1,8 +1,8 @@
 import type { Config } from '../config/config.ts';
-import { CommandError } from './command-error.ts';
+import { OperationalError } from '../operational-error.ts';
 
 /** Standard output cannot be written to. */
-export class OutputError extends CommandError {
+export class OutputError extends OperationalError {
   /** Whether the reader closed the pipe, as `| head -1` does. */
   readonly closedByReader: boolean;
 

@@ -6,10 +6,10 @@ import {
   readSearchIndex,
   type SearchIndexState,
 } from '../database/search-index.ts';
-import { CommandError } from './command-error.ts';
-import { interruptible } from './interruptible.ts';
-import { leaseDatabaseToUse } from './lease-database.ts';
+import { OperationalError } from '../operational-error.ts';
 import { print } from './output.ts';
+import { interruptible } from './stop-signal.ts';
+import { withDatabase } from './with-database.ts';
 
 /** Adds `search-index create`, `drop` and `status`. */
 export const addSearchIndexCommand = (program: Command, config: () => Config): void => {
@@ -18,7 +18,7 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .command('create')
     .description('create it while the service runs; needs the role that owns the tables')
     .action(() =>
-      withDatabaseUrl(config(), async (url) => {
+      withDatabase(config(), async (url) => {
         const isNew = await interruptible((signal) => create(url, signal));
         await print(isNew ? 'Created the search index.\n' : 'The search index exists already.\n');
       }),
@@ -27,7 +27,7 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .command('drop')
     .description('drop it while the service runs; needs the role that owns the tables')
     .action(() =>
-      withDatabaseUrl(config(), async (url) => {
+      withDatabase(config(), async (url) => {
         const existed = await dropSearchIndex(url);
         await print(existed ? 'Dropped the search index.\n' : 'There is no search index.\n');
       }),
@@ -35,12 +35,7 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
   command
     .command('status')
     .description('say whether it exists, and its size')
-    .action(() => withDatabaseUrl(config(), async (url) => print(`${describe(await readSearchIndex(url))}\n`)));
-};
-
-const withDatabaseUrl = async (config: Config, use: (url: string) => Promise<void>) => {
-  const { url, release } = await leaseDatabaseToUse(config);
-  await use(url).finally(release);
+    .action(() => withDatabase(config(), async (url) => print(`${describe(await readSearchIndex(url))}\n`)));
 };
 
 /** How often to print the progress if standard error is not a terminal, in ms. */
@@ -58,7 +53,7 @@ const create = async (url: string, signal: AbortSignal): Promise<boolean> => {
   try {
     return await createSearchIndex({ url, signal, onProgress });
   } catch (error) {
-    throw signal.aborted ? new CommandError('Interrupted. There is no search index.') : error;
+    throw signal.aborted ? new OperationalError('Interrupted. There is no search index.') : error;
   } finally {
     if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   }

@@ -2,11 +2,11 @@ import cluster from 'node:cluster';
 import type { Config } from '../config/config.ts';
 import { createLog, type Log } from '../observability/logger.ts';
 import { createService } from '../service.ts';
-import { dataFolder, leaseDatabaseToServe } from './lease-database.ts';
 import { ensureLocalToken } from './local-token.ts';
 import { announce, baseUrl } from './output.ts';
 import { waitForStopSignal } from './stop-signal.ts';
 import { lockStore } from './store-lock.ts';
+import { dataFolder, withDatabase } from './with-database.ts';
 import { createWorkers } from './workers.ts';
 
 /** Serves the API until a signal stops it, then releases everything. */
@@ -16,44 +16,36 @@ export const serve = async (config: Config): Promise<void> => {
   // Output for people may be lost, as with `serve >/dev/full`. Without a listener, the error would end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const stopSignal = waitForStopSignal({ log, timeout: config.shutdownDelay + config.shutdownTimeout });
-  if (cluster.isWorker) return serveAsWorker({ config, log, stopSignal });
+  if (cluster.isWorker) return serveAsWorker(config, log, stopSignal);
 
+  const isProduction = config.environment === 'production';
   const lock = config.databaseUrl === undefined ? lockStore(dataFolder(config)) : undefined;
-  const lease = await leaseDatabaseToServe(config);
-  try {
+  const run = async (databaseUrl: string) => {
     const server =
       config.workers === 1
-        ? await createService({ config, databaseUrl: lease.url, ...log })
-        : createWorkers({ count: config.workers, databaseUrl: lease.url, logger, metrics: config.metrics });
-    const production = config.environment === 'production';
-    const token = production ? undefined : await ensureLocalToken(lease.url, dataFolder(config));
+        ? await createService({ config, databaseUrl, ...log })
+        : createWorkers({ count: config.workers, databaseUrl, logger, metrics: config.metrics });
+    const token = isProduction ? undefined : await ensureLocalToken(databaseUrl, dataFolder(config));
     const port = await server.start();
     const url = baseUrl({ ...config, port });
     logger.info({ host: config.host, port, basePath: config.basePath }, 'listening');
     lock?.note(url);
-    if (!production) announce(url, token);
+    if (!isProduction) announce(url, token);
     const { signal, stopped } = await stopSignal;
     logger.info({ signal }, 'stopping');
     await server.stop();
     logger.info('stopped');
     // All requests are answered. The embedded PostgreSQL may take as long as its shutdown checkpoint needs.
     stopped();
-  } finally {
-    await log.flush();
-    await lease.release().finally(lock?.unlock);
-  }
+  };
+  // In production each release runs `migrate` once.
+  await withDatabase(config, (url) => run(url).finally(log.flush), { migrates: !isProduction }).finally(lock?.unlock);
 };
 
-type WorkerOptions = { config: Config; log: Log; stopSignal: Promise<unknown> };
-
 /** The primary process has prepared the database, and sends the signal to stop. */
-const serveAsWorker = async ({ config, log, stopSignal }: WorkerOptions) => {
-  const service = await createService({
-    config,
-    databaseUrl: config.databaseUrl ?? '',
-    ...log,
-    worker: cluster.worker?.id,
-  });
+const serveAsWorker = async (config: Config, log: Log, stopSignal: Promise<unknown>) => {
+  const { databaseUrl = '' } = config;
+  const service = await createService({ config, databaseUrl, ...log, worker: cluster.worker?.id });
   await service.start();
   await stopSignal;
   await service.stop();

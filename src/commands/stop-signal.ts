@@ -1,29 +1,54 @@
+import { isatty } from 'node:tty';
 import type { Log } from '../observability/logger.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
-/**
- * Signals within this time of the first, in ms, count as one: on Ctrl-C the terminal sends SIGINT to the whole process
- * group, and npm forwards its own to this process. (close-with-grace exits on the second.)
- */
+/** On Ctrl-C the process gets SIGINT twice, from the terminal and from npm. Signals within this time, in ms, count as one. */
 const SAME_SIGNAL_TIME = 1000;
 
-type StopSignalOptions = {
-  log: Log;
-  /** How long the process may take to stop after the signal, in ms. */
-  timeout: number;
+type SignalListener = (signal: NodeJS.Signals) => void;
+
+type SignalOptions = { ignoreHangup: boolean; stop: SignalListener; stopNow: SignalListener };
+
+/** Calls `stop` with the first stop signal, and `stopNow` with later ones. @returns a function that removes the listeners */
+const onStopSignal = ({ ignoreHangup, stop, stopNow }: SignalOptions): (() => void) => {
+  let firstAt: number | undefined;
+  const listener: SignalListener = (signal) => {
+    if (ignoreHangup && signal === 'SIGHUP') return;
+    if (firstAt === undefined) {
+      firstAt = performance.now();
+      stop(signal);
+    } else if (performance.now() - firstAt > SAME_SIGNAL_TIME) stopNow(signal);
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, listener);
+  return () => {
+    for (const signal of STOP_SIGNALS) process.off(signal, listener);
+  };
 };
 
-type StopRequest = {
-  signal: NodeJS.Signals;
-  /** Cancels the timeout: the rest of the shutdown may take as long as it needs. */
-  stopped: () => void;
+/** Calls `run` with a signal that is aborted on the first stop signal. A later second one ends the process at once. */
+export const interruptible = async <Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result> => {
+  const controller = new AbortController();
+  const removeListeners = onStopSignal({
+    // For nohup: Node.js no longer ignores what its parent made it ignore.
+    ignoreHangup: !isatty(0),
+    stop: () => controller.abort(),
+    stopNow: (signal) => {
+      removeListeners();
+      process.kill(process.pid, signal);
+    },
+  });
+  try {
+    return await run(controller.signal);
+  } finally {
+    removeListeners();
+  }
 };
 
 /**
- * Resolves with the first stop signal. A later one exits at once with code 1, and so does the timeout. An uncaught
- * exception is logged and exits too.
+ * Resolves with the first stop signal. A later second one exits at once with code 1, and so does `timeout`, in ms, unless
+ * `stopped` is called. An uncaught exception is logged and exits too.
  */
-export const waitForStopSignal = ({ log, timeout }: StopSignalOptions): Promise<StopRequest> => {
+export const waitForStopSignal = ({ log, timeout }: { log: Log; timeout: number }) => {
   const exitNow = async () => {
     await log.flush();
     process.exit(1);
@@ -32,16 +57,11 @@ export const waitForStopSignal = ({ log, timeout }: StopSignalOptions): Promise<
     log.logger.fatal({ err: error }, 'uncaught exception');
     exitNow();
   });
-  return new Promise((resolve) => {
-    let firstAt: number | undefined;
-    const onSignal = (signal: NodeJS.Signals) => {
-      if (firstAt === undefined) {
-        firstAt = performance.now();
-        const timer = setTimeout(exitNow, timeout).unref();
-        resolve({ signal, stopped: () => clearTimeout(timer) });
-      }
-      if (performance.now() - firstAt > SAME_SIGNAL_TIME) exitNow();
+  return new Promise<{ signal: NodeJS.Signals; stopped: () => void }>((resolve) => {
+    const stop = (signal: NodeJS.Signals) => {
+      const timer = setTimeout(exitNow, timeout).unref();
+      resolve({ signal, stopped: () => clearTimeout(timer) });
     };
-    for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+    onStopSignal({ ignoreHangup: false, stop, stopNow: exitNow });
   });
 };

@@ -1,18 +1,18 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock } from '../embedded-postgres/file-lock.ts';
-import { CommandError } from './command-error.ts';
+import { OperationalError } from '../operational-error.ts';
 
 /**
  * Locks a data folder, so that only one service at a time uses it.
- * @throws {CommandError} with the URL of the service that already uses it
+ * @throws {OperationalError} with the URL of the service that already uses it
  */
 export const lockStore = (dataFolder: string) => {
   mkdirSync(dataFolder, { recursive: true });
   const noteFile = join(dataFolder, 'store.json');
   const unlock = tryLock(join(dataFolder, 'store.lock'), 'exclusive');
   if (unlock === undefined) {
-    throw new CommandError(
+    throw new OperationalError(
       `Plant Store already runs ${whereabouts(noteFile)}, with its data in ${dataFolder}. ` +
         'Stop it first, or set DATA_DIR and PORT to run a second one.',
     );

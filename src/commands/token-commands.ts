@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
+import { OperationalError } from '../operational-error.ts';
 import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
-import { TokenNameTakenError, type TokenRepository } from '../tokens/token-repository.ts';
-import { CommandError } from './command-error.ts';
-import { leaseDatabaseToUse, withTokens } from './lease-database.ts';
+import { createTokenRepository, type TokenRepository } from '../tokens/token-repository.ts';
 import { parseExpiry, parseTokenName } from './option-parsers.ts';
 import { baseUrl, curlLine, print } from './output.ts';
+import { withDatabase, withPrisma } from './with-database.ts';
 
 type CreateOptions = { name: string; expires?: Date; scope: Scope[]; ifNone?: true };
 
@@ -22,30 +22,28 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
     )
     .addOption(new Option('--scope <scope...>', 'what the token allows').choices(SCOPES).default([...SCOPES]))
     .option('--if-none', 'do nothing if the database already has a token')
-    .action((options: CreateOptions) => withLeasedTokens(config(), (tokens) => createToken(tokens, options, config())));
+    .action((options: CreateOptions) => withTokens(config(), (tokens) => createToken(tokens, options, config())));
   command
     .command('list')
     .description('list all tokens; their text is not stored')
     .option('--json', 'print a JSON array')
     .action(({ json }: { json?: true }) =>
-      withLeasedTokens(config(), async (tokens) => printTokens(await tokens.list(), json)),
+      withTokens(config(), async (tokens) => printTokens(await tokens.list(), json)),
     );
   command
     .command('revoke')
     .description('revoke a token; running services refuse it within 5 seconds')
     .argument('<name>')
     .action((name: string) =>
-      withLeasedTokens(config(), async (tokens) => {
-        if (!(await tokens.revoke(name))) throw new CommandError(`There is no token named "${name}".`);
+      withTokens(config(), async (tokens) => {
+        if (!(await tokens.revoke(name))) throw new OperationalError(`There is no token named "${name}".`);
         process.stderr.write(`Revoked "${name}".\n`);
       }),
     );
 };
 
-const withLeasedTokens = async (config: Config, use: (tokens: TokenRepository) => Promise<void>) => {
-  const lease = await leaseDatabaseToUse(config);
-  await withTokens(lease.url, use).finally(lease.release);
-};
+const withTokens = (config: Config, use: (tokens: TokenRepository) => Promise<void>) =>
+  withDatabase(config, (url) => withPrisma(url, (database) => use(createTokenRepository({ database }))));
 
 const createToken = async (tokens: TokenRepository, options: CreateOptions, config: Config) => {
   const { name, expires: expiresAt = null, scope: scopes } = options;
@@ -53,9 +51,7 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
     process.stderr.write('The database already has a token; none was created.\n');
     return;
   }
-  const text = await tokens.create({ name, scopes, expiresAt }).catch((error) => {
-    throw error instanceof TokenNameTakenError ? new CommandError(error.message) : error;
-  });
+  const text = await tokens.create({ name, scopes, expiresAt });
   await printOrDelete(tokens, text);
   process.stderr.write(
     `Save this token; it cannot be shown again. Store a plant:\n${curlLine(baseUrl(config), text)}\n`,
@@ -69,7 +65,7 @@ const printOrDelete = async (tokens: TokenRepository, text: string) => {
   } catch (error) {
     await tokens.delete(text);
     const cause = (error as Error).cause as Error;
-    throw new CommandError(`The token could not be printed and was deleted: ${cause.message}`, { cause });
+    throw new OperationalError(`The token could not be printed and was deleted: ${cause.message}`, { cause });
   }
 };
 
@@ -83,12 +79,14 @@ const printTokens = (tokens: Token[], json = false): Promise<void> => {
     revokedAt: token.revokedAt,
   }));
   if (json) return print(`${JSON.stringify(rows, null, 2)}\n`);
-  const day = (date: Date | null) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
-  const width = Math.max(4, ...rows.map(({ name }) => name.length));
-  const line = (...[name, state, created, expires, scopes]: [string, string, string, string, string]) =>
-    `${name.padEnd(width)}  ${state.padEnd(7)}  ${created.padEnd(16)}  ${expires.padEnd(16)}  ${scopes}\n`;
-  const lines = rows.map((row) =>
-    line(row.name, row.state, day(row.createdAt), day(row.expiresAt), row.scopes.join(' ')),
+  const minute = (date: Date | null) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
+  const table = [
+    ['NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'SCOPES'],
+    ...rows.map((row) => [row.name, row.state, minute(row.createdAt), minute(row.expiresAt), row.scopes.join(' ')]),
+  ];
+  const width = Math.max(...table.map(([name = '']) => name.length));
+  const lines = table.map(([name = '', state = '', ...others]) =>
+    [name.padEnd(width), state.padEnd(7), ...others.map((cell) => cell.padEnd(16))].join('  ').trimEnd(),
   );
-  return print([line('NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'SCOPES'), ...lines].join(''));
+  return print(`${lines.join('\n')}\n`);
 };

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { createMetricsServer } from '../observability/metrics-server.ts';
-import { CommandError } from './command-error.ts';
+import { OperationalError } from '../operational-error.ts';
 
 /** How long to wait before a dead worker is replaced, in ms, so that one that cannot start does not keep a core busy. */
 const REPLACEMENT_DELAY = 1000;
@@ -28,33 +28,21 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     return worker;
   };
 
-  const replace = async (worker: Worker, code: number | null, signal: string | null) => {
-    if (stopping) return;
-    logger.error({ worker: worker.id, code, signal }, 'a worker died');
-    await setTimeout(REPLACEMENT_DELAY);
-    if (!stopping) watch(fork());
-  };
+  const replaceOnExit = (worker: Worker) =>
+    worker.once('exit', async (code, signal) => {
+      if (stopping) return;
+      logger.error({ worker: worker.id, code, signal }, 'a worker died');
+      await setTimeout(REPLACEMENT_DELAY);
+      if (!stopping) replaceOnExit(fork());
+    });
 
-  const watch = (worker: Worker) => worker.once('exit', (code, signal) => replace(worker, code, signal));
-
-  /** @throws {CommandError} if the worker exits before it listens; after that it is replaced */
+  /** @throws {OperationalError} if the worker exits before it listens; after that it is replaced */
   const startWorker = async (): Promise<number> => {
     const worker = fork();
-    const port = await listeningPort(worker);
-    watch(worker);
-    return port;
-  };
-
-  const startAll = async (): Promise<number> => {
-    if (metrics) {
-      const { createWorkersMetrics } = await import('../observability/workers-metrics.ts');
-      metricsServer = createMetricsServer({ ...metrics, ...createWorkersMetrics(), logger });
-      await metricsServer.start();
-    }
-    const ports = await Promise.all(
-      Array.from({ length: count === 'auto' ? availableParallelism() : count }, startWorker),
-    );
-    return ports[0] as number;
+    const [address] = await Promise.race([once(worker, 'listening'), once(worker, 'exit')]);
+    if (typeof address?.port !== 'number') throw new OperationalError('A worker did not start; see its output above.');
+    replaceOnExit(worker);
+    return address.port;
   };
 
   /** Each worker answers its requests in flight and exits. */
@@ -71,7 +59,14 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     /** Resolves when all listen; stops them if one does not. @returns the port that they share */
     start: async (): Promise<number> => {
       try {
-        return await startAll();
+        if (metrics) {
+          const { createWorkersMetrics } = await import('../observability/workers-metrics.ts');
+          metricsServer = createMetricsServer({ ...metrics, ...createWorkersMetrics(), logger });
+          await metricsServer.start();
+        }
+        const length = count === 'auto' ? availableParallelism() : count;
+        const [port = 0] = await Promise.all(Array.from({ length }, startWorker));
+        return port;
       } catch (error) {
         await stop();
         throw error;
@@ -79,13 +74,4 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     },
     stop,
   };
-};
-
-/** @throws {CommandError} if the worker exits before it listens; it has printed why */
-const listeningPort = async (worker: Worker): Promise<number> => {
-  const [address] = (await Promise.race([once(worker, 'listening'), once(worker, 'exit')])) as [
-    { port: number } | number,
-  ];
-  if (typeof address === 'object' && address !== null) return address.port;
-  throw new CommandError('A worker did not start; see its output above.');
 };

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { ConfigError, readConfig, variableNames } from './config.ts';
+import { OperationalError } from '../operational-error.ts';
+import { readConfig, variableNames } from './config.ts';
 
 const message = (environment: Record<string, string>) => {
   try {
     readConfig(environment);
     return 'nothing is wrong';
   } catch (error) {
-    if (error instanceof ConfigError) return error.message;
+    if (error instanceof OperationalError) return error.message;
     throw error;
   }
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OperationalError } from '../operational-error.ts';
 import { digits, oneOf, origins, proxies, rate, trustedUrl, wholeNumber } from './variable-kinds.ts';
 
 const SAMPLERS = [
@@ -77,14 +78,9 @@ type VariableName = keyof typeof variables.shape;
 /** The names of the variables that `readConfig` reads. */
 export const variableNames = Object.keys(variables.shape) as VariableName[];
 
-/** The environment has invalid values; `message` has a line for each variable. */
-export class ConfigError extends Error {
-  override name = 'ConfigError';
-}
-
 /**
  * Reads the configuration from an environment. Empty variables count as not set.
- * @throws {ConfigError} with the value and the expected value of every wrong variable
+ * @throws {OperationalError} with the value and the expected value of every wrong variable
  */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
   const set = Object.fromEntries(
@@ -102,7 +98,8 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     const why = `because ${given} ${missing.length === 1 ? 'are' : 'is'} set`;
     lines.push(...missing.map((name) => `${name} is not set and should be ${expected(name)}, ${why}`));
   }
-  if (!result.success || lines.length > 0) throw new ConfigError(['The configuration is wrong:', ...lines].join('\n'));
+  if (!result.success || lines.length > 0)
+    throw new OperationalError(['The configuration is wrong:', ...lines].join('\n'));
   return toConfig(result.data);
 };
 

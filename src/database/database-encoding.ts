@@ -1,16 +1,12 @@
 import { Client } from 'pg';
+import { OperationalError } from '../operational-error.ts';
 import { CONNECT_TIMEOUT } from './database.ts';
 import { classifyDatabaseError } from './database-error.ts';
-
-/** The database cannot store all Unicode text. */
-export class DatabaseEncodingError extends Error {
-  override name = 'DatabaseEncodingError';
-}
 
 /**
  * Checks that the encoding of a database is UTF-8. A database that does not respond passes, because the service also
  * starts without its database, and other commands report the failure themselves.
- * @throws {DatabaseEncodingError}
+ * @throws {OperationalError}
  */
 export const checkEncoding = async (url: string): Promise<void> => {
   const client = new Client({
@@ -34,7 +30,7 @@ const assertUtf8 = async (client: Client): Promise<void> => {
   const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
   const encoding = rows[0]?.server_encoding;
   if (encoding === 'UTF8') return;
-  throw new DatabaseEncodingError(
+  throw new OperationalError(
     `The encoding of the database is ${encoding}, but Plant Store requires UTF8. ` +
       'Create another database: createdb --template template0 --encoding UTF8 NAME',
   );

@@ -7,6 +7,7 @@ import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-util
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { Client, Pool } from 'pg';
+import { OperationalError } from '../operational-error.ts';
 import { CONNECT_TIMEOUT } from './database.ts';
 import { findMissingMigrations, mayMigrate, migrationNames, migrationsFolder } from './migration-state.ts';
 
@@ -20,16 +21,11 @@ const MIGRATION_LOCK = 7_230_113;
 /** In ms. */
 const LOCK_POLL_INTERVAL = 100;
 
-/** The database cannot be migrated; `message` is Prisma's, or says what to do. */
-export class MigrationError extends Error {
-  override name = 'MigrationError';
-}
-
 /**
  * Applies pending migrations with Prisma's engine, as `prisma migrate deploy` does. Several processes may call this at
  * once: one migrates, the others wait. (The engine's own lock times out after 10 s.)
  * @returns the names of the migrations applied
- * @throws {MigrationError}
+ * @throws {OperationalError}
  */
 export const migrate = async (url: string): Promise<string[]> => {
   const lock = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT });
@@ -43,7 +39,7 @@ export const migrate = async (url: string): Promise<string[]> => {
     const missing = await findMissingMigrations(lock);
     // Loading the engine takes 0.15 s and 15 MiB.
     if (missing.length === 0) return [];
-    if (!(await mayMigrate(lock))) throw new MigrationError(mayNotMigrate(missing));
+    if (!(await mayMigrate(lock))) throw new OperationalError(mayNotMigrate(missing));
     return await applyMigrations(pool);
   } finally {
     await pool.end();
@@ -72,7 +68,7 @@ const applyMigrations = async (pool: Pool) => {
     const filters = { externalTables: [], externalEnums: [] };
     return (await engine.applyMigrations({ migrationsList: readMigrations(), filters })).appliedMigrationNames;
   } catch (error) {
-    throw new MigrationError((error as Error).message, { cause: error });
+    throw new OperationalError((error as Error).message, { cause: error });
   } finally {
     engine.free();
   }

@@ -1,6 +1,7 @@
 import { addAbortListener } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
+import { OperationalError } from '../operational-error.ts';
 import { CONNECT_TIMEOUT } from './database.ts';
 
 /**
@@ -15,11 +16,6 @@ const DROP = 'DROP INDEX CONCURRENTLY plants_name_idx';
 const LOCK = 7_230_114;
 /** In ms. */
 const PROGRESS_INTERVAL = 500;
-
-/** The search index cannot be created or dropped; `message` says what to do. */
-export class SearchIndexError extends Error {
-  override name = 'SearchIndexError';
-}
 
 /** `invalid`: its creation was interrupted. Searches do not use it, but every write pays for it. */
 export type SearchIndexState = { state: 'missing' | 'invalid' | 'valid'; bytes: number };
@@ -38,7 +34,7 @@ type CreateOptions = {
 /**
  * Creates the index while the service reads and writes. Replaces an invalid one.
  * @returns whether it was created; false if it exists
- * @throws {SearchIndexError} the signal's reason; errors of PostgreSQL
+ * @throws {OperationalError} the signal's reason; errors of PostgreSQL
  */
 export const createSearchIndex = ({ url, signal, onProgress }: CreateOptions): Promise<boolean> =>
   withOwner(url, async (client) => {
@@ -54,7 +50,7 @@ export const createSearchIndex = ({ url, signal, onProgress }: CreateOptions): P
 /**
  * Drops the index while the service reads and writes.
  * @returns whether it existed
- * @throws {SearchIndexError} errors of PostgreSQL
+ * @throws {OperationalError} errors of PostgreSQL
  */
 export const dropSearchIndex = (url: string): Promise<boolean> =>
   withOwner(url, async (client) => {
@@ -85,12 +81,12 @@ const withOwner = <Result>(url: string, use: (client: Client) => Promise<Result>
       FROM pg_class WHERE oid = 'plants'::regclass`);
     const [table] = rows;
     if (!table?.owns)
-      throw new SearchIndexError(
+      throw new OperationalError(
         `Only the owner of the table plants may do this. Connect as the role ${table?.owner}.`,
       );
     const lock = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [LOCK]);
     if (!lock.rows[0]?.taken)
-      throw new SearchIndexError('Another command is creating or dropping the search index. Wait for it to end.');
+      throw new OperationalError('Another command is creating or dropping the search index. Wait for it to end.');
     return use(client);
   });
 
@@ -103,13 +99,13 @@ const readState = async (client: Client): Promise<SearchIndexState> => {
   return { state: index.valid ? 'valid' : 'invalid', bytes: Number(index.bytes) };
 };
 
-/** @returns the schema of pg_trgm, quoted. @throws {SearchIndexError} it may not be installed */
+/** @returns the schema of pg_trgm, quoted. @throws {OperationalError} it may not be installed */
 const installExtension = async (client: Client): Promise<string> => {
   try {
     await client.query('CREATE EXTENSION IF NOT EXISTS pg_trgm');
   } catch (error) {
     const reason = (error as Error).message;
-    throw new SearchIndexError(
+    throw new OperationalError(
       `The search index needs PostgreSQL's extension pg_trgm, which cannot be installed: ${reason}. ` +
         'Install it as a superuser: CREATE EXTENSION pg_trgm',
       { cause: error },

@@ -1,7 +1,4 @@
-/** The embedded PostgreSQL cannot run here; `message` says why and what to do. */
-export class EmbeddedPostgresError extends Error {
-  override name = 'EmbeddedPostgresError';
-}
+import { OperationalError } from '../operational-error.ts';
 
 /** Paths of PostgreSQL's programs. */
 export type Binaries = { initdb: string; pg_ctl: string; postgres: string };
@@ -12,7 +9,7 @@ export const loadBinaries = async (): Promise<Binaries> => {
   try {
     return (await import(name)) as Binaries;
   } catch (error) {
-    throw new EmbeddedPostgresError(
+    throw new OperationalError(
       `The embedded PostgreSQL is not available: the package ${name} is missing. Set DATABASE_URL to use another PostgreSQL.`,
       { cause: error },
     );

@@ -1,23 +1,14 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  appendFileSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { createServer } from 'node:net';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
-import { type Binaries, EmbeddedPostgresError } from './binaries.ts';
-import { isServerOf, readPidFile, removeStalePidFile } from './postmaster-pid.ts';
+import { OperationalError } from '../operational-error.ts';
+import type { Binaries } from './binaries.ts';
+import { freePort } from './free-port.ts';
+import { findServer } from './postmaster-pid.ts';
 import type { ServerAccount } from './server-account.ts';
 
 const USER = 'plant_store';
@@ -29,6 +20,14 @@ const initdbOptions = [
   '--locale=C',
   '--locale-provider=builtin',
   '--builtin-locale=C.UTF-8',
+  '--set=listen_addresses=127.0.0.1',
+  '--set=unix_socket_directories=',
+  '--set=max_connections=300',
+  '--set=logging_collector=on',
+  '--set=log_directory=log',
+  '--set=log_filename=postgresql-%a.log',
+  '--set=log_truncate_on_rotation=on',
+  '--set=log_checkpoints=off',
 ];
 
 /** How long PostgreSQL may take to start, in ms. Crash recovery can be slow. */
@@ -40,17 +39,6 @@ const MIB = 1_048_576;
 const DEFAULT_SHARED_BUFFERS = 128;
 /** Holds the indexes on id and tag of some million plants; inserts with random ids change them in random places. In MiB. */
 const SHARED_BUFFERS = 512;
-
-const settings = `
-listen_addresses = '127.0.0.1'
-unix_socket_directories = ''
-max_connections = 300
-logging_collector = on
-log_directory = 'log'
-log_filename = 'postgresql-%a.log'
-log_truncate_on_rotation = on
-log_checkpoints = off
-`;
 
 type ClusterOptions = { dataDir: string; binaries: Binaries; account: ServerAccount };
 
@@ -67,7 +55,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
     } catch (error) {
       const { stderr, message } = error as { stderr?: string; message: string };
       const log = existsSync(startLog) ? readFileSync(startLog, 'utf8') : '';
-      throw new EmbeddedPostgresError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}\n${log}`.trim());
+      throw new OperationalError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}\n${log}`.trim());
     }
   };
 
@@ -80,64 +68,40 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
     writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 });
     if (account) for (const path of [unfinished, passwordFile]) chownSync(path, account.uid, account.gid);
     await run('initdb', '--pgdata=postgres.new', '--pwfile=postgres-password', ...initdbOptions);
-    appendFileSync(join(unfinished, 'postgresql.conf'), settings);
     renameSync(unfinished, directory);
   };
 
+  /** The URL of the running server, or undefined if none runs. Waits for one that is starting. */
+  const runningUrl = async (): Promise<string | undefined> => {
+    for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {
+      const server = findServer(directory, account);
+      if (server === undefined) return undefined;
+      if (server.isReady)
+        return `postgresql://${USER}:${readFileSync(passwordFile, 'utf8')}@127.0.0.1:${server.port}/postgres`;
+      await setTimeout(POLL_INTERVAL);
+    }
+    throw new OperationalError(
+      `PostgreSQL runs in ${directory} but is not ready. See its log in ${join(directory, 'log')}.`,
+    );
+  };
+
   return {
-    /** Starts the server, and creates its data directory the first time. Resolves when it accepts connections. */
-    start: async () => {
+    runningUrl,
+    /** Starts the server unless it runs, and creates its data directory the first time. Resolves when it accepts connections. */
+    start: async (): Promise<void> => {
+      if (await runningUrl()) return;
       await initialize();
-      removeStalePidFile(directory, account);
-      rmSync(startLog, { force: true });
-      const port = await freePort();
-      const options = `-p ${port}${sharedBuffersOption()}`;
-      await run('pg_ctl', 'start', '--wait', '--pgdata=postgres', '--log=postgres/start.log', `--options=${options}`);
+      // A leftover postmaster.pid may name any process, and PostgreSQL does not start while that runs.
+      for (const leftover of [join(directory, 'postmaster.pid'), startLog]) rmSync(leftover, { force: true });
+      const options = `--options=-p ${await freePort()}${sharedBuffersOption()}`;
+      await run('pg_ctl', 'start', '--wait', '--pgdata=postgres', '--log=postgres/start.log', options);
     },
     /** Stops the server if it runs. Closes its connections; committed data is kept. */
-    stop: async () => {
-      const { pid } = readPidFile(directory);
-      if (pid !== undefined && isServerOf(directory, pid, account))
-        await run('pg_ctl', 'stop', '--wait', '--mode=fast', '--pgdata=postgres');
-    },
-    /** The URL of the running server, or undefined if none runs. Waits for one that is starting. */
-    runningUrl: async () => {
-      for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {
-        const { pid, port } = readPidFile(directory);
-        if (pid === undefined || !isServerOf(directory, pid, account)) return undefined;
-        const url = `postgresql://${USER}:${readFileSync(passwordFile, 'utf8')}@127.0.0.1:${port}/postgres`;
-        if (port !== undefined && (await answers(url))) return url;
-        await setTimeout(POLL_INTERVAL);
-      }
-      throw new EmbeddedPostgresError(
-        `PostgreSQL runs in ${directory} but does not respond. See its log in ${join(directory, 'log')}.`,
-      );
+    stop: async (): Promise<void> => {
+      if (findServer(directory, account)) await run('pg_ctl', 'stop', '--wait', '--mode=fast', '--pgdata=postgres');
     },
   };
 };
-
-const answers = async (url: string) => {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 1000 });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await client.end().catch(() => {});
-  }
-};
-
-const freePort = () =>
-  new Promise<number>((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 /** At most an eighth of the memory, because other programs need it too. */
 const sharedBuffersOption = () => {

@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { EmbeddedPostgresError, loadBinaries } from './binaries.ts';
+import { OperationalError } from '../operational-error.ts';
+import { loadBinaries } from './binaries.ts';
 import { createCluster } from './cluster.ts';
 import { tryLock } from './file-lock.ts';
 import { assertReachable, findServerAccount } from './server-account.ts';
@@ -17,7 +18,7 @@ export type DatabaseLease = { url: string; release: () => Promise<void> };
  * lease it starts it, the last to release it stops it. A server that a killed process left running is reused.
  *
  * Each process holds a shared lock on a file, and an exclusive one while it starts or stops the server.
- * @throws {EmbeddedPostgresError} if PostgreSQL cannot run here
+ * @throws {OperationalError} if PostgreSQL cannot run here
  */
 export const leaseEmbeddedPostgres = async (dataDir: string): Promise<DatabaseLease> => {
   const binaries = await loadBinaries();
@@ -31,19 +32,12 @@ export const leaseEmbeddedPostgres = async (dataDir: string): Promise<DatabaseLe
   const release = async (unlock: () => void) => {
     unlock();
     const lastUnlock = tryLock(lockFile, 'exclusive');
-    if (lastUnlock === undefined) return;
-    await cluster.stop().finally(lastUnlock);
+    if (lastUnlock) await cluster.stop().finally(lastUnlock);
   };
 
   for (let waited = 0; waited < LOCK_TIMEOUT; waited += LOCK_POLL_INTERVAL) {
     const unlockAfterStart = tryLock(lockFile, 'exclusive');
-    if (unlockAfterStart) {
-      try {
-        if ((await cluster.runningUrl()) === undefined) await cluster.start();
-      } finally {
-        unlockAfterStart();
-      }
-    }
+    if (unlockAfterStart) await cluster.start().finally(unlockAfterStart);
     const unlock = tryLock(lockFile, 'shared');
     const url = unlock && (await cluster.runningUrl());
     // Between the two locks another process may have stopped the server. Then try again.
@@ -51,5 +45,5 @@ export const leaseEmbeddedPostgres = async (dataDir: string): Promise<DatabaseLe
     unlock?.();
     await setTimeout(LOCK_POLL_INTERVAL);
   }
-  throw new EmbeddedPostgresError(`Timed out while another process starts or stops PostgreSQL in ${dataDir}.`);
+  throw new OperationalError(`Timed out while another process starts or stops PostgreSQL in ${dataDir}.`);
 };

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { EmbeddedPostgresError } from './binaries.ts';
+import { OperationalError } from '../operational-error.ts';
 
 /** https://sqlite.org/rescode.html */
 const SQLITE_BUSY = 5;
@@ -9,7 +9,7 @@ const SQLITE_BUSY = 5;
  * ends, even if it is killed, so there are no stale locks, unlike with pid files. Node.js has no flock, but its SQLite locks
  * files (https://sqlite.org/lockingv3.html).
  * @returns a function that releases the lock, or undefined if another process holds a conflicting one
- * @throws {EmbeddedPostgresError} if this user cannot write the file
+ * @throws {OperationalError} if this user cannot write the file
  */
 export const tryLock = (path: string, mode: 'shared' | 'exclusive'): (() => void) | undefined => {
   let file: DatabaseSync | undefined;
@@ -22,6 +22,6 @@ export const tryLock = (path: string, mode: 'shared' | 'exclusive'): (() => void
     file?.close();
     const { errcode, message } = error as { errcode?: number; message: string };
     if (errcode === SQLITE_BUSY) return undefined;
-    throw new EmbeddedPostgresError(`${path} cannot be locked: ${message}. Does the folder belong to another user?`);
+    throw new OperationalError(`${path} cannot be locked: ${message}. Does the folder belong to another user?`);
   }
 };

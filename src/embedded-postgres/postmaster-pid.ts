@@ -1,29 +1,22 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerAccount } from './server-account.ts';
 
-/** Reads postmaster.pid, which exists while the server runs: the process id is in line 1, the port in line 4. */
-export const readPidFile = (directory: string): { pid?: string | undefined; port?: string | undefined } => {
-  const [pid, , , port] = readIfExists(join(directory, 'postmaster.pid')).split('\n');
-  return { pid: pid || undefined, port: port || undefined };
-};
-
 /**
- * After a crash or a reboot, the id in postmaster.pid may belong to another process. PostgreSQL refuses to start while
- * that process runs.
+ * The running server of a data directory, according to its postmaster.pid: the process id is in line 1, the port in line 4,
+ * the status in line 8. After a crash or a reboot, the id may belong to another process.
  */
-export const removeStalePidFile = (directory: string, account: ServerAccount) => {
-  const { pid } = readPidFile(directory);
-  if (pid !== undefined && !isServerOf(directory, pid, account))
-    rmSync(join(directory, 'postmaster.pid'), { force: true });
+export const findServer = (directory: string, account: ServerAccount) => {
+  const [pid, , , port, , , , status] = readIfExists(join(directory, 'postmaster.pid')).split('\n');
+  return pid && isServerOf(directory, pid, account) ? { pid, port, isReady: status?.trim() === 'ready' } : undefined;
 };
 
 /**
  * Whether a process is the PostgreSQL server of a data directory: it runs, is not a zombie, and has that working
  * directory. On systems other than Linux, whether the process exists.
  */
-export const isServerOf = (directory: string, pid: string, account: ServerAccount): boolean => {
+const isServerOf = (directory: string, pid: string, account: ServerAccount): boolean => {
   if (!existsSync('/proc/self/stat')) return processExists(Number(pid));
   if (!/\(postgres\) [^ZX]/.test(readIfExists(`/proc/${pid}/stat`))) return false;
   return workingDirectory(pid, account) === identityOf(directory);

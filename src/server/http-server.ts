@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { ApiError } from '../http/api-error.ts';
+import { OperationalError } from '../operational-error.ts';
 import { CONNECT_NOT_ALLOWED, createRefusals, REQUEST_NOT_HTTP } from './client-errors.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { MessageClasses } from './message-classes.ts';
@@ -13,15 +14,6 @@ const KEEP_ALIVE_TIMEOUT = 75_000;
 const TIMEOUT_CHECK_INTERVAL = 1000;
 /** How often to close idle connections while the server stops, in ms. */
 const IDLE_CLOSE_INTERVAL = 50;
-
-/** The server cannot listen at the configured address. */
-export class ListenError extends Error {
-  override name = 'ListenError';
-
-  constructor(addressVariables: string, cause: Error) {
-    super(`${cause.message}. Set ${addressVariables} to an address that the service can listen on.`, { cause });
-  }
-}
 
 type HttpServerOptions = {
   /** Responds to a request. Calls `next` if the target has no path, or if a response fails after it began. */
@@ -83,7 +75,8 @@ export const createHttpServer = (options: HttpServerOptions) => {
       try {
         await once(server.listen(port, host), 'listening');
       } catch (error) {
-        throw new ListenError(addressVariables, error as Error);
+        const advice = `Set ${addressVariables} to an address that the service can listen on.`;
+        throw new OperationalError(`${(error as Error).message}. ${advice}`, { cause: error });
       }
       return (server.address() as AddressInfo).port;
     },

@@ -1,11 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { isUniqueViolation } from '../database/database-error.ts';
+import { OperationalError } from '../operational-error.ts';
 import { generateTokenText, hashTokenText, type Scope, type Token } from './token.ts';
-
-/** A token with this name already exists, possibly revoked. */
-export class TokenNameTakenError extends Error {
-  override name = 'TokenNameTakenError';
-}
 
 type NewToken = {
   name: string;
@@ -24,13 +20,13 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
   return {
     /**
      * @returns the token's text, which is not stored
-     * @throws {TokenNameTakenError}
+     * @throws {OperationalError} a token with this name already exists, possibly revoked
      */
     create: async ({ name, scopes, expiresAt, text = generateTokenText() }: NewToken): Promise<string> => {
       try {
         await database.token.create({ data: { name, hash: hashTokenText(text), scopes: [...scopes], expiresAt } });
       } catch (error) {
-        if (isUniqueViolation(error)) throw new TokenNameTakenError(`A token named "${name}" already exists.`);
+        if (isUniqueViolation(error)) throw new OperationalError(`A token named "${name}" already exists.`);
         throw error;
       }
       return text;

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import { spawnChild } from '../support/children.ts';
-import { freePort } from '../support/free-port.ts';
 import { NOTHING_SET, projectFolder } from '../support/store-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 

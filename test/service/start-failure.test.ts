@@ -3,8 +3,8 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config/config.ts';
+import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import { createService } from '../../src/service.ts';
-import { freePort } from '../support/free-port.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
 const database = useTestDatabase({ each: true });

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import { freePort } from './free-port.ts';
+import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import { NOTHING_SET, projectFolder } from './store-process.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -80,7 +80,7 @@ export const createStack = async () => {
     studioUrl: `http://127.0.0.1:${studioPort}`,
     inspect,
     logs,
-    build: () => command('build', 'migrate'),
+    build: () => command('build', 'prepare'),
     /** Starts services with their dependencies, and waits until the store is healthy. */
     up: async (...services: string[]) => {
       await command('up', '--detach', ...services);

@@ -6,9 +6,9 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { loadBinaries } from '../../src/embedded-postgres/binaries.ts';
+import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import { assertReachable, findServerAccount, type ServerAccount } from '../../src/embedded-postgres/server-account.ts';
 import { spawnChild } from './children.ts';
-import { freePort } from './free-port.ts';
 
 const USER = 'plant_store';
 const PASSWORD = 'plant-store';

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isServerOf, readPidFile } from '../../src/embedded-postgres/postmaster-pid.ts';
+import { findServer } from '../../src/embedded-postgres/postmaster-pid.ts';
 import { findServerAccount } from '../../src/embedded-postgres/server-account.ts';
 
 /** Makes a folder that the account of the embedded PostgreSQL can read, even if root runs the tests. */
@@ -14,8 +14,7 @@ export const makeTemporaryFolder = (): string => {
 /** Removes a data folder, and stops an embedded PostgreSQL that a killed process left running in it. */
 export const removeDataFolder = (folder: string): void => {
   const directory = join(folder, 'postgres');
-  const { pid } = readPidFile(directory);
-  if (pid !== undefined && isServerOf(directory, pid, findServerAccount(directory)))
-    process.kill(Number(pid), 'SIGQUIT');
+  const server = findServer(directory, findServerAccount(directory));
+  if (server) process.kill(Number(server.pid), 'SIGQUIT');
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 };

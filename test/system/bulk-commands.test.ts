@@ -110,7 +110,7 @@ describe('plant-store export', () => {
     [['export', 'all.txt'], 'cannot tell the format from the file name all.txt'],
     [['export', '--format', 'xml'], "'xml' is invalid"],
     [['export', 'a.csv', 'b.csv'], 'too many arguments'],
-    [['import', 'all.txt'], 'cannot tell the format from every file name'],
+    [['import', 'all.txt'], 'cannot tell the format from the file name all.txt'],
     [['import'], "missing required argument 'files'"],
     [['import', 'a.csv', '--on-conflict', 'ask'], "'ask' is invalid"],
     [['import', 'a.csv', '--max-errors', '10001'], 'from 0 to 10000'],
@@ -223,5 +223,17 @@ describe('plant-store import', () => {
     expect(await once(again, 'exit')).toEqual([0, null]);
     expect(await count()).toBe(5000);
     expect(existsSync(path('-'))).toBe(false);
+  });
+
+  test('goes on after a hangup, as with nohup, because its input is no terminal', async () => {
+    const command = spawnWithInput(['import', '-']);
+    const exited = once(command, 'exit');
+    const ids = Array.from({ length: 5000 }, (_, index) => index + 1);
+    command.stdin?.write(ndjson(ids));
+    await waitUntil('the first rows', async () => (await count()) >= 4000);
+    command.kill('SIGHUP');
+    command.stdin?.end(ndjson([5001]));
+    expect(await exited).toEqual([0, null]);
+    expect(await count()).toBe(5001);
   });
 });

@@ -24,6 +24,11 @@ test('docker-compose.yml passes on every setting, except for those that it sets'
   expect([...decided, ...passedOn].sort()).toEqual([...variableNames].sort());
 });
 
+test('docker-compose.yml needs no variable', () => {
+  const withDefaults = readFileSync('docker-compose.yml', 'utf8').replaceAll(/\$\{\w+:-[^}]*\}/g, '');
+  expect(withDefaults).not.toContain('$');
+});
+
 describeUnless(await findObstacle(), 'in containers', () => {
   let stack: Awaited<ReturnType<typeof createStack>>;
   beforeAll(async () => {
@@ -109,11 +114,11 @@ describeUnless(await findObstacle(), 'in containers', () => {
   });
 
   describe('docker compose up', () => {
-    /** Of the service `token`, at the first start. */
+    /** Of the service `prepare`, at the first start. */
     let firstOutput: string;
     beforeAll(async () => {
       await stack.up('store');
-      firstOutput = await stack.logs('token');
+      firstOutput = await stack.logs('prepare');
     });
 
     const query = (sql: string) =>
@@ -148,8 +153,9 @@ describeUnless(await findObstacle(), 'in containers', () => {
         '9223372036854775807|Ginkgo|Ginkgo',
       );
       expect(await query('SELECT name FROM tokens')).toBe('compose');
-      expect(await stack.logs('migrate')).toContain('Nothing to apply.');
-      expect(await stack.logs('token')).not.toContain('plant_');
+      const output = await stack.logs('prepare');
+      expect(output).toContain('Nothing to apply.');
+      expect(output).not.toContain('plant_');
     });
 
     test('runs the store without capabilities, on a read-only file system, with a database role that owns nothing', async () => {

@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { freePort } from '../support/free-port.ts';
+import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import { runCommand, serve } from '../support/store-process.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';

@@ -2,7 +2,8 @@ import { readFileSync, rmdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { readConfig } from '../config/config.ts';
-import { CommandError, explainError } from './command-error.ts';
+import { OperationalError } from '../operational-error.ts';
+import { explainError } from './explain-error.ts';
 
 const DATA_DIR = resolve('no-such-folder');
 
@@ -30,5 +31,5 @@ test('other errors with a path print their message only', () => {
 
 test('a bug prints its stack trace, an operational error its message', () => {
   expect(explain(() => JSON.parse('{'))).toMatch(/^SyntaxError: .+\n +at /);
-  expect(explainError(new CommandError('Try again.'), () => readConfig({}))).toBe('Try again.');
+  expect(explainError(new OperationalError('Try again.'), () => readConfig({}))).toBe('Try again.');
 });

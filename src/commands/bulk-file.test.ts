@@ -1,0 +1,44 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { writeFileBytes } from './bulk-file.ts';
+
+describe('writeFileBytes', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'plant-store-bulk-file-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const write = (bytes: AsyncIterable<Buffer>) =>
+    writeFileBytes(join(folder, 'all.csv'), { format: 'csv', isCompressed: false }, { bytes, signal });
+  const { signal } = new AbortController();
+  const content = () => readFileSync(join(folder, 'all.csv'), 'utf8');
+
+  test('two at once to the same file, and a leftover of a killed one, do not disturb each other', async () => {
+    const leftover = `all.csv.${process.pid}.part`;
+    writeFileSync(join(folder, leftover), '');
+    const bothStarted = Promise.withResolvers<void>();
+    let started = 0;
+    const bytesOf = async function* (text: string): AsyncGenerator<Buffer> {
+      started += 1;
+      if (started === 2) bothStarted.resolve();
+      await bothStarted.promise;
+      yield Buffer.from(text);
+    };
+    await Promise.all([write(bytesOf('first')), write(bytesOf('other'))]);
+    expect(content()).toMatch(/^(first|other)$/);
+    expect(readdirSync(folder).sort()).toEqual(['all.csv', leftover]);
+  });
+
+  test('one that fails leaves nothing but the file as it was', async () => {
+    writeFileSync(join(folder, 'all.csv'), 'before');
+    const failing = async function* (): AsyncGenerator<Buffer> {
+      yield Buffer.from('half');
+      throw new Error('no more');
+    };
+    await expect(write(failing())).rejects.toThrow('no more');
+    expect([readdirSync(folder), content()]).toEqual([['all.csv'], 'before']);
+  });
+});

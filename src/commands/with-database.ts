@@ -1,0 +1,70 @@
+import { accessSync, constants } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { CONNECT_TIMEOUT, createDatabase, createPool, type Database } from '../database/database.ts';
+import { checkEncoding } from '../database/database-encoding.ts';
+import { migrate } from '../database/migrate.ts';
+import { leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
+import { OperationalError } from '../operational-error.ts';
+
+export const projectFolder = resolve(import.meta.dirname, '..', '..');
+
+/** The folder of the embedded PostgreSQL and the local token. A relative DATA_DIR is relative to the project. */
+export const dataFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => resolve(projectFolder, dataDir);
+
+/**
+ * Calls `use` with the URL of the database: DATABASE_URL, or that of the embedded PostgreSQL, which runs until then. By
+ * default only the embedded one is migrated first, so that a token can be created before the first start: services of
+ * another release may be using the database at DATABASE_URL.
+ * @throws {OperationalError}
+ */
+export const withDatabase = async <Result>(
+  config: Config,
+  use: (url: string) => Promise<Result>,
+  { migrates = config.databaseUrl === undefined } = {},
+): Promise<Result> => {
+  const { url, release } = await openDatabase(config);
+  try {
+    if (migrates) await migrate(url);
+    return await use(url);
+  } finally {
+    await release();
+  }
+};
+
+const openDatabase = async (config: Config) => {
+  if (config.databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config));
+  assertTlsFilesReadable(config.databaseUrl);
+  await checkEncoding(config.databaseUrl);
+  return { url: config.databaseUrl, release: async () => {} };
+};
+
+/** Fails at the start. The driver reads these files only when it connects. */
+const assertTlsFilesReadable = (databaseUrl: string) => {
+  for (const [name, path] of new URL(databaseUrl).searchParams) {
+    if (!['sslrootcert', 'sslcert', 'sslkey'].includes(name)) continue;
+    try {
+      accessSync(path, constants.R_OK);
+    } catch (error) {
+      throw new OperationalError(`The ${name} of DATABASE_URL cannot be read: ${(error as Error).message}`);
+    }
+  }
+};
+
+/** How long a command waits for a statement, in ms. */
+const STATEMENT_TIMEOUT = 10_000;
+
+/** Calls `use` with a Prisma client that has one connection. */
+export const withPrisma = async <Result>(
+  url: string,
+  use: (database: Database) => Promise<Result>,
+  { statementTimeout = STATEMENT_TIMEOUT } = {},
+): Promise<Result> => {
+  const pool = createPool({ url, connections: 1, connectTimeout: CONNECT_TIMEOUT, statementTimeout });
+  const database = createDatabase({ pool, onConnectionLost: () => {} });
+  try {
+    return await use(database);
+  } finally {
+    await database.$disconnect();
+  }
+};
