@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Pool } from 'pg';
+import { Client, Pool } from 'pg';
 
 /** The migrated database that tests clone. */
 export const TEMPLATE = 'plant_store_template';
@@ -11,39 +11,40 @@ export const databaseUrl = (name: string): string => {
   return url.href;
 };
 
-/** The name of the sessions that tests themselves have with a database. */
+/** The name of the session that tests themselves have with a database. */
 export const TEST_SESSION = 'plant-store-test';
 
 /** Creates a database: a clone of the migrated one, or an empty one. */
 export const createTestDatabase = async ({ migrated = true } = {}) => {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const url = databaseUrl(name);
-  const administration = connectOnce(databaseUrl('postgres'));
-  const session = connectOnce(url);
-  await administration.query(`CREATE DATABASE ${name} TEMPLATE ${migrated ? TEMPLATE : 'template0'}`);
+  await administer(`CREATE DATABASE ${name} TEMPLATE ${migrated ? TEMPLATE : 'template0'}`);
+  // One session, since opening one takes longer than most statements of tests. If it is terminated, another follows.
+  const session = new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, application_name: TEST_SESSION });
+  session.on('error', () => {});
   return {
     name,
     url,
-    query: session.query,
+    /** Runs a statement. @returns its rows, int8 as text */
+    query: async (sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
+      (await session.query(sql, values)).rows,
     /** Runs a statement on the database `postgres`, for what does not work from within this one. */
-    administer: administration.query,
+    administer,
     drop: async () => {
-      await administration.query(`DROP DATABASE ${name} WITH (FORCE)`);
-      await Promise.all([session.end(), administration.end()]);
+      await administer(`DROP DATABASE ${name} WITH (FORCE)`);
+      await session.end();
     },
   };
 };
 
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 
-/** Keeps one session, and opens a new one if it was terminated. Opening one takes longer than most statements of tests. */
-const connectOnce = (connectionString: string) => {
-  const pool = new Pool({ connectionString, max: 1, idleTimeoutMillis: 0, application_name: TEST_SESSION });
-  pool.on('error', () => {});
-  return {
-    /** Runs a statement. @returns its rows, int8 as text */
-    query: async (sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
-      (await pool.query(sql, values)).rows,
-    end: () => pool.end(),
-  };
+const administer = async (sql: string): Promise<Record<string, unknown>[]> => {
+  const client = new Client({ connectionString: databaseUrl('postgres') });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
 };
