@@ -18,6 +18,7 @@ export default {
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.test.ts'] },
     { ...onPostgres, displayName: 'service', testMatch: ['<rootDir>/test/service/**/*.test.ts'] },
+    { ...onPostgres, displayName: 'smoke', testMatch: ['<rootDir>/test/smoke/**/*.test.ts'] },
     { ...onPostgres, displayName: 'system', testMatch: ['<rootDir>/test/system/**/*.test.ts'] },
   ],
   reporters: ['default', '<rootDir>/test/jest/list-skipped.js'],

@@ -16,8 +16,9 @@ const startPostgres = async (): Promise<void> => {
   process.env.TEST_POSTGRES_URL = server.url;
   const client = new Client({ connectionString: server.url });
   await client.connect();
-  // Tests create and drop hundreds of databases, and each waits for the disk otherwise.
-  await client.query('ALTER SYSTEM SET fsync = off');
+  // Tests create and drop hundreds of databases, and each waits for the disk otherwise. No test here stops this server.
+  for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes'])
+    await client.query(`ALTER SYSTEM SET ${setting} = off`);
   await client.query('SELECT pg_reload_conf()');
   await client.query(`CREATE DATABASE ${TEMPLATE}`);
   await client.end();

@@ -18,23 +18,25 @@ const timed = async <Value>(promise: Promise<Value>) => {
 
 describe('a database that does not respond', () => {
   test('to a token lookup: 503, code 1501, after a fifth of REQUEST_TIMEOUT', async () => {
-    const service = await start({ REQUEST_TIMEOUT: '20' });
+    const service = await start({ REQUEST_TIMEOUT: '5' });
     const unlock = await lockTable(service.database.url, 'tokens');
     const { value, duration } = await timed(service.post({ id: 1, name: 'Fir' }).then((response) => response));
     await unlock();
     expect([value.status, value.body.error]).toEqual([503, 1501]);
-    expect(duration).toBeLessThan(10_000);
+    // A statement may take three fifths.
+    expect(duration).toBeLessThan(2500);
     expect(await service.stored(1n)).toBeUndefined();
     expect((await service.post({ id: 1, name: 'Fir' })).status).toBe(200);
   });
 
   test('to a readiness check: 503, code 1501, after a fifth of REQUEST_TIMEOUT', async () => {
-    const service = await start({ REQUEST_TIMEOUT: '20' });
+    const service = await start({ REQUEST_TIMEOUT: '5' });
     const unlock = await lockTable(service.database.url, '_prisma_migrations');
     const { value, duration } = await timed(service.agent.get('/readyz').then((response) => response));
     await unlock();
     expect([value.status, value.body.error]).toEqual([503, 1501]);
-    expect(duration).toBeLessThan(10_000);
+    // A statement may take three fifths.
+    expect(duration).toBeLessThan(2500);
     expect((await service.agent.get('/readyz')).status).toBe(200);
   });
 });
@@ -107,7 +109,7 @@ test('a connection that stalls during a statement is closed; an idle connection 
   const { hostname, port } = new URL(database.url);
   const proxy = await createTcpProxy(Number(port), hostname);
   stack.defer(proxy.close);
-  const statementTimeout = 1000;
+  const statementTimeout = 500;
   const pool = createPool({
     url: proxy.through(database.url),
     connections: 1,
@@ -124,7 +126,7 @@ test('a connection that stalls during a statement is closed; an idle connection 
   const { value, duration } = await timed(session().catch((error) => error));
   expect(classifyDatabaseError(value)).toBe('interrupted');
   expect(duration).toBeGreaterThanOrEqual(statementTimeout - 1);
-  expect(duration).toBeLessThan(10 * statementTimeout);
+  expect(duration).toBeLessThan(20 * statementTimeout);
   proxy.resume();
   expect(await session()).not.toBe(first);
 });

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
+import { patientLookUps } from '../support/test-service.ts';
 import { useTestService, useTestServices } from '../support/use-test-service.ts';
 
 const service = useTestService();
@@ -298,9 +299,10 @@ describe('requests that are not valid HTTP', () => {
 const start = useTestServices();
 
 test('code 1203: a request that does not arrive in time', async () => {
-  const impatient = await start({ REQUEST_TIMEOUT: '6' });
+  const impatient = await start({ REQUEST_TIMEOUT: '1' }, { requestLimits: patientLookUps });
   const head = `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${impatient.token}\r\n`;
-  for (const text of [head, `${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"id"`]) {
-    expect(await sendRaw(text, impatient)).toMatch(/^HTTP\/1\.1 408 Request Timeout[\s\S]*"error":1203/);
+  const texts = [head, `${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"id"`];
+  for (const answer of await Promise.all(texts.map((text) => sendRaw(text, impatient)))) {
+    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout[\s\S]*"error":1203/);
   }
 });

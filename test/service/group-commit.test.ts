@@ -129,11 +129,11 @@ test('plants beyond the queue limit are refused at once, code 1500; the others a
 });
 
 test('no request waits longer than REQUEST_TIMEOUT for a database that hangs, and the service recovers', async () => {
-  await start({ REQUEST_TIMEOUT: '10' });
+  await start({ REQUEST_TIMEOUT: '4' });
   const unlock = await lockPlants(service.database.url);
   const sentAt = performance.now();
   const responses = await postMany([1, 2, 3]);
-  expect(performance.now() - sentAt).toBeLessThan(10_000);
+  expect(performance.now() - sentAt).toBeLessThan(4000);
   for (const { status, body } of responses)
     expect([status, body.error === 1500 || body.error === 1501]).toEqual([503, true]);
   await unlock();

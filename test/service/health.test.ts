@@ -72,7 +72,7 @@ describe('GET /livez and GET /readyz', () => {
     const { name } = service.database;
     const admin = (sql: string) => service.database.administer(sql);
     await admin(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-    await admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    await admin(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${name}'`);
     const expected = { error: 1501, message: 'The database cannot be reached. Try again later.' };
     const [ready, post] = [await service.agent.get('/readyz'), await service.post({ id: 2, name: 'Fir' })];
     expect([ready.status, ready.body]).toEqual([503, expected]);

@@ -1,25 +1,30 @@
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text as readAll } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { killChildren } from '../support/children.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
 import { blockedStatements, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
 import { scrape } from '../support/scrape.ts';
-import { startStore } from '../support/store-process.ts';
-import { makeTemporaryFolder } from '../support/temporary-folder.ts';
-import { startTestService, type TestService } from '../support/test-service.ts';
+import { patientLookUps, type TestService } from '../support/test-service.ts';
+import { useTestService, useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
+const shared = useTestService();
+const startService = useTestServices();
 let service: TestService;
+beforeEach(async () => {
+  service = shared;
+  service.log.splice(0);
+  await service.database.query('TRUNCATE plants');
+});
+
+/** Starts a service of its own for a test that needs settings or stops it, or that looks at its connections or tables. */
 const start = async (environment: Record<string, string> = {}) => {
-  service = await startTestService(environment);
+  service = await startService(environment, { requestLimits: patientLookUps });
 };
-afterEach(() => service.stop());
 
 const NDJSON = 'application/x-ndjson';
 const GZIP = { 'Content-Encoding': 'gzip' };
@@ -76,8 +81,6 @@ const metrics = () => {
 const ended = () => service.log.find(({ msg }) => msg === 'import ended');
 
 describe('the body', () => {
-  beforeEach(() => start());
-
   test('may be NDJSON; blank lines are ignored', async () => {
     const { status, text } = await importPlants(
       '{"id":9223372036854775807,"name":"Fir","tag":"Abies"}\n\n \t\r\n{"id":-9223372036854775808,"name":""}',
@@ -173,19 +176,6 @@ describe('the body', () => {
     }
   });
 
-  test('that is very large after decompression is read in bounded memory', async () => {
-    const bomb = gzipSync(`${Buffer.alloc(268_435_456, ' ')}\n{"id":1,"name":"Fir"}\n`);
-    const before = process.memoryUsage().rss;
-    let most = 0;
-    const timer = setInterval(() => {
-      most = Math.max(most, process.memoryUsage().rss);
-    }, 20);
-    const { body } = await importPlants(bomb, { headers: { 'Content-Encoding': 'gzip' } });
-    clearInterval(timer);
-    expect(body).toMatchObject({ ...counts(1, 0, 0, 1), errors: [{ line: 1, error: 1002 }] });
-    expect(most - before).toBeLessThan(100 * 1_048_576);
-  });
-
   test('may be empty, but CSV needs a header row', async () => {
     expect(await importPlants('')).toMatchObject({ status: 200, body: { ...counts(), errors: [] } });
     expect(await importPlants('', { type: 'text/csv' })).toMatchObject({ status: 400, body: { error: 1003 } });
@@ -220,8 +210,6 @@ describe('the body', () => {
 });
 
 describe('a row', () => {
-  beforeEach(() => start());
-
   test('fails with the same error as POST /plants, and the others are stored', async () => {
     await service.post({ id: 1, name: 'Fir' });
     const { status, text, body } = await importPlants(
@@ -248,6 +236,7 @@ describe('a row', () => {
   });
 
   test('that PostgreSQL rejects fails alone', async () => {
+    await start();
     await service.database.query("ALTER TABLE plants ADD CHECK (name <> 'refused')");
     const rows = `${numbered(1, 3000)}{"id":3001,"name":"refused"}\n${numbered(3002, 5000)}`;
     const { body } = await importPlants(rows);
@@ -261,6 +250,7 @@ describe('a row', () => {
   });
 
   test('that violates a unique index of its own fails alone, and not because its id is taken', async () => {
+    await start();
     await service.database.query('CREATE UNIQUE INDEX ON plants (name)');
     const { body } = await importPlants(lines({ id: 1, name: 'Fir' }, { id: 2, name: 'Fir' }, { id: 3, name: 'Yew' }));
     expect(body).toMatchObject({ ...counts(2, 0, 0, 1), errors: [{ line: 2, id: 2, error: 1003 }] });
@@ -269,7 +259,6 @@ describe('a row', () => {
 
 describe('an id that is taken', () => {
   beforeEach(async () => {
-    await start();
     await importPlants(lines({ id: 1, name: 'Fir', tag: 'Abies' }, { id: 2, name: 'Yew' }));
   });
   const file = lines({ id: 1, name: 'Elm' }, { id: 3, name: 'Oak' }, { id: 2, name: 'Yew' });
@@ -285,6 +274,7 @@ describe('an id that is taken', () => {
   });
 
   test('does not close the connection to PostgreSQL', async () => {
+    await start();
     const connections = () =>
       service.database.query(
         'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
@@ -317,7 +307,6 @@ describe('an id that is taken', () => {
 });
 
 describe('an id that occurs twice in an import', () => {
-  beforeEach(() => start());
   // Within a chunk, and in concurrent chunks.
   const file = `${numbered(1, 100)}{"id":7,"name":"second"}\n${numbered(101, 3000)}{"id":7,"name":"third"}\n${numbered(3001, 6000)}{"id":5999,"name":"second"}\n`;
 
@@ -344,7 +333,6 @@ describe('an id that occurs twice in an import', () => {
 
 describe('dryRun', () => {
   beforeEach(async () => {
-    await start();
     await importPlants(lines({ id: 1, name: 'Fir' }));
   });
 
@@ -377,8 +365,6 @@ describe('dryRun', () => {
 });
 
 describe('atomic', () => {
-  beforeEach(() => start());
-
   test('stores all rows', async () => {
     const { status, body } = await importPlants(numbered(1, 10_000), { query: '?atomic=true' });
     expect([status, body]).toMatchObject([200, counts(10_000)]);
@@ -430,7 +416,6 @@ describe('atomic', () => {
 });
 
 describe('maxErrors', () => {
-  beforeEach(() => start());
   const half = (rows: number) =>
     Array.from({ length: rows }, (_, index) => (index % 2 ? `{"id":${index}}\n` : `{"id":${index},"name":""}\n`)).join(
       '',
@@ -473,8 +458,6 @@ describe('maxErrors', () => {
 });
 
 describe('the request', () => {
-  beforeEach(() => start());
-
   test.each([
     ['?onConflict=ignore', 'The parameter onConflict should be error, skip or replace.'],
     ['?onconflict=skip', 'The parameter onconflict is not known.'],
@@ -522,7 +505,7 @@ describe('the request', () => {
 
 describe('an import is interrupted by', () => {
   test('a pause of REQUEST_TIMEOUT → 408, code 1203, with the line up to which every row is stored', async () => {
-    await start({ REQUEST_TIMEOUT: '3' });
+    await start({ REQUEST_TIMEOUT: '1' });
     const request = openImport();
     request.write(numbered(1, 4100));
     expect(await answerOf(request)).toEqual({
@@ -543,12 +526,12 @@ describe('an import is interrupted by', () => {
   });
 
   test('no timeout if a longer upload has only short pauses; the next request has its timeout again', async () => {
-    await start({ REQUEST_TIMEOUT: '3' });
+    await start({ REQUEST_TIMEOUT: '1' });
     const request = openImport('', { Connection: 'keep-alive' });
     // The pauses together are longer than REQUEST_TIMEOUT.
     for (let id = 1; id <= 12; id++) {
       request.write(`{"id":${id},"na`);
-      await setTimeout(300);
+      await setTimeout(120);
       request.write('me":"Fir"}\n');
     }
     request.end();
@@ -572,7 +555,6 @@ describe('an import is interrupted by', () => {
     ['a malformed chunk', 'Transfer-Encoding: chunked', (s) => s.write('nonsense\r\n'), NOT_HTTP],
     ['a malformed chunk and more', 'Transfer-Encoding: chunked', (s) => s.write('?\r\n'.repeat(50_000)), NOT_HTTP],
   ])('%s → 400, code 1006, with the line', async (_title, framing, interrupt, reason) => {
-    await start();
     const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
     const answer = readAll(socket.setEncoding('latin1'));
     socket.write(
@@ -591,7 +573,6 @@ describe('an import is interrupted by', () => {
   });
 
   test('an invalid quote in its first chunk → 400, and no row is stored', async () => {
-    await start();
     const { body } = await importPlants('id,name\n1,Fir\n2,"a"b\n', { type: 'text/csv' });
     expect(body).toMatchObject({
       error: 1000,
@@ -651,7 +632,6 @@ describe('an import is interrupted by', () => {
     ['corrupt gzip', '', GZIP, gzipOf(numbered(1, 9), 'x'.repeat(99)), 400, { error: 1000 }],
     ['data behind gzip', '', GZIP, Buffer.concat([gzipSync(''), Buffer.from('\0x')]), 400, { error: 1000 }],
   ])('%s, although the client pauses', async (_title, query, headers, bytes, status, body) => {
-    await start();
     if (query === '?maxErrors=0') await importPlants(numbered(1, 2001));
     const request = openImport(query, headers);
     const startedAt = performance.now();
@@ -662,7 +642,6 @@ describe('an import is interrupted by', () => {
   });
 
   test('a lost database connection, although the client pauses', async () => {
-    await start();
     const unlock = await lockPlants(service.database.url);
     const request = openImport();
     request.write(numbered(1, 2001));
@@ -673,7 +652,6 @@ describe('an import is interrupted by', () => {
   });
 
   test('a lost database connection → 503, code 1501, with the line', async () => {
-    await start();
     const request = openImport();
     request.write(numbered(1, 6000));
     await waitUntil('rows', async () => (await count()) >= 4000);
@@ -747,7 +725,7 @@ describe('an import is interrupted by', () => {
   });
 
   test('a shutdown → 503, code 1504, with the line', async () => {
-    await start({ SHUTDOWN_TIMEOUT: '4' });
+    await start({ SHUTDOWN_TIMEOUT: '2' });
     const request = openImport();
     request.write(numbered(1, 2500));
     await waitUntil('rows', async () => (await count()) >= 2000);
@@ -759,25 +737,25 @@ describe('an import is interrupted by', () => {
   });
 
   test.each(['error', 'skip', 'replace'])('a shutdown, even if a chunk hangs: onConflict=%s', async (onConflict) => {
-    await start({ SHUTDOWN_TIMEOUT: '4' });
+    await start({ SHUTDOWN_TIMEOUT: '3' });
     const request = openImport(`?onConflict=${onConflict}`);
     request.write(numbered(1, 2500));
     await waitUntil('rows', async () => (await count()) >= 2000);
     const unlock = await lockPlants(service.database.url);
     request.write(numbered(2501, 9000));
-    await setTimeout(500);
+    await waitForBlocked(service.database, 'INSERT');
     const startedAt = performance.now();
     const stopping = service.stopServer();
     const { status, body } = await answerOf(request);
     expect([status, body.error]).toEqual([503, 1504]);
     expect(body.message).toMatch(/^The service is stopping\. Every row up to line 2000 is stored\./);
     await stopping;
-    expect(performance.now() - startedAt).toBeLessThan(4000);
+    expect(performance.now() - startedAt).toBeLessThan(3000);
     await unlock();
   });
 
   test('a shutdown within a JSON array', async () => {
-    await start({ SHUTDOWN_TIMEOUT: '4', METRICS_PORT: '0' });
+    await start({ SHUTDOWN_TIMEOUT: '1', METRICS_PORT: '0' });
     const request = openImport('', { 'Content-Type': 'application/json' });
     request.write('[');
     await waitUntil('it', async () => (await metrics()).value('plant_store_imports_in_progress') === 1);
@@ -787,7 +765,7 @@ describe('an import is interrupted by', () => {
   });
 
   test('a shutdown, even if an atomic import hangs', async () => {
-    await start({ SHUTDOWN_TIMEOUT: '4' });
+    await start({ SHUTDOWN_TIMEOUT: '2' });
     const unlock = await lockPlants(service.database.url);
     const request = openImport('?atomic=true');
     request.end(numbered(1, 2500));
@@ -804,7 +782,6 @@ describe('an import is interrupted by', () => {
   });
 
   test('an invalid quote in CSV → 400, with the line', async () => {
-    await start();
     const csv = `id,name\n${Array.from({ length: 2500 }, (_, index) => `${index},Fir\n`).join('')}9999,"a"b\n`;
     const { status, body } = await importPlants(csv, { type: 'text/csv' });
     expect([status, body]).toMatchObject([
@@ -817,30 +794,6 @@ describe('an import is interrupted by', () => {
       },
     ]);
   });
-});
-
-test('after the service is killed, stored rows remain, and a repeated import skips them', async () => {
-  const folder = makeTemporaryFolder();
-  try {
-    await start();
-    const environment = { DATA_DIR: folder, DATABASE_URL: service.database.url };
-    const store = await startStore(environment);
-    const request = httpRequest(`${store.url}/plants/import`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${service.token}`, 'Content-Type': NDJSON },
-    });
-    request.on('error', () => {});
-    request.write(numbered(1, 30_000));
-    await waitUntil('rows', async () => (await count()) >= 4000);
-    process.kill(store.pid, 'SIGKILL');
-    await store.exited;
-    const { status, body } = await importPlants(numbered(1, 30_000), { query: '?onConflict=skip' });
-    expect([status, body.created + body.skipped, body.failed, await count()]).toEqual([200, 30_000, 0, 30_000]);
-    expect(body.skipped).toBeGreaterThanOrEqual(4000);
-  } finally {
-    killChildren();
-    rmSync(folder, { recursive: true });
-  }
 });
 
 describe('concurrent imports', () => {
@@ -888,7 +841,6 @@ describe('concurrent imports', () => {
   });
 
   test('of the same rows store each row once', async () => {
-    await start();
     const rows = numbered(1, 10_000);
     const queries = ['skip', 'skip', 'error', 'replace'].map((mode) => `?maxErrors=10000&onConflict=${mode}`);
     const answers = await Promise.all(queries.map((query) => importPlants(rows, { query })));
@@ -899,8 +851,7 @@ describe('concurrent imports', () => {
 });
 
 test('16 clients with single requests are served during an import', async () => {
-  await start();
-  const importing = importPlants(numbered(1, 10_000));
+  const importing = importPlants(numbered(1, 2000));
   let isRunning = true;
   const end = () => {
     isRunning = false;
@@ -921,8 +872,8 @@ test('16 clients with single requests are served during an import', async () => 
     }
   };
   await Promise.all(Array.from({ length: 16 }, client));
-  expect(await importing).toMatchObject({ status: 200, body: counts(10_000) });
-  expect(await count()).toBe(10_000 + ids.length);
+  expect(await importing).toMatchObject({ status: 200, body: counts(2000) });
+  expect(await count()).toBe(2000 + ids.length);
   // Each client got several responses meanwhile.
   expect(ids.length).toBeGreaterThan(3 * 16);
 }, 60_000);
@@ -947,7 +898,6 @@ test('imports are counted, and each is logged in one line', async () => {
 });
 
 test('an atomic import does not wait behind imports that wait for its locks', async () => {
-  await start();
   const rows = numbered(1, 4500);
   const results = await Promise.all([
     importPlants(rows, { query: '?atomic=true&onConflict=skip' }),

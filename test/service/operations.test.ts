@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { propertyRuns } from '../support/property-runs.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
 const service = useTestService();
@@ -78,6 +79,6 @@ test('any sequence of operations gives the same responses and the same plants as
       const list = ordered.map(([id, plant]) => `{"id":${id},${JSON.stringify(plant).slice(1)}`);
       expect((await service.request('get', '/plants')).text).toBe(`[${list}]`);
     }),
-    { numRuns: 60 },
+    { numRuns: propertyRuns(60) },
   );
 });

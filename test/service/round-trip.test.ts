@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { propertyRuns } from '../support/property-runs.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
 const service = useTestService();
@@ -27,7 +28,7 @@ test('any int64 and any storable string are read back exactly as sent', async ()
       expect(JSON.parse(response.text)).toEqual(rest);
       expect(await service.stored(id)).toEqual({ id: String(id), name: rest.name, tag: rest.tag ?? null });
     }),
-    { numRuns: 200 },
+    { numRuns: propertyRuns(200) },
   );
 });
 
@@ -40,6 +41,6 @@ test('any string with an unpaired surrogate or U+0000 is refused', async () => {
       const response = await service.post(JSON.stringify({ id: 1, name: 'x', [field]: text }));
       expect(response.body).toEqual({ error: 1003, message: expect.stringMatching(`^${field} should `) });
     }),
-    { numRuns: 100 },
+    { numRuns: propertyRuns(100) },
   );
 });

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { readConfig } from '../../src/config/config.ts';
+import { limitRequests, type RequestLimits } from '../../src/request-limits.ts';
 import { blockReadsOfPlant100, waitForBlockedRead } from '../support/slow-plants.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
@@ -10,8 +12,8 @@ afterEach(() => endSearches());
 const startService = useTestServices();
 
 /** Starts a service that reads plants 1 to 3 at once, while searches do not end until `endSearches`. */
-const start = async (environment: Record<string, string> = {}) => {
-  service = await startService(environment);
+const start = async (environment: Record<string, string> = {}, requestLimits: Partial<RequestLimits> = {}) => {
+  service = await startService(environment, { requestLimits });
   await service.database.query("INSERT INTO plants VALUES (1, 'Fir', NULL), (2, 'Fir', NULL), (3, 'Fir', NULL)");
   endSearches = await blockReadsOfPlant100(service.database);
 };
@@ -57,7 +59,7 @@ describe('a search that takes too long', () => {
   };
 
   test('gets 503, code 1505, which the metrics separate from an unreachable database', async () => {
-    await start({ REQUEST_TIMEOUT: '5', METRICS_PORT: '0' });
+    await start({ METRICS_PORT: '0' }, { statementTimeout: 1000 });
     const { status, body, headers } = await search();
     expect([status, body, headers['retry-after']]).toEqual([503, tooSlow, '1']);
     const { value } = await service.metrics();
@@ -67,10 +69,13 @@ describe('a search that takes too long', () => {
   });
 
   test('gets its response by the deadline, even if it had to wait first', async () => {
-    await start({ REQUEST_TIMEOUT: '10', DATABASE_CONNECTIONS: '2' });
+    const DATABASE_CONNECTIONS = '2';
+    const { searches } = limitRequests(readConfig({ DATABASE_CONNECTIONS }));
+    const [statementTimeout, deadline] = [1500, 2000];
+    await start({ DATABASE_CONNECTIONS }, { statementTimeout, searches: { ...searches, deadline } });
     const sentAt = performance.now();
     const answers = await Promise.all([search(), search(), search()]);
-    expect(performance.now() - sentAt).toBeLessThan(10_000);
+    expect(performance.now() - sentAt).toBeLessThan(2 * statementTimeout);
     // Of the two that waited for the first, one was sent to PostgreSQL and one was not.
     expect(answers.map(({ status, body }) => [status, body.error]).sort()).toEqual([
       [503, 1500],

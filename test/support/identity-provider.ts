@@ -1,12 +1,22 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWK, SignJWT } from 'jose';
 
 const ISSUER = 'https://login.example.com/';
 const AUDIENCE = 'https://plants.example.com';
 
 const now = () => Math.floor(Date.now() / 1000);
+
+const keyPairs = new Map<string, Promise<GenerateKeyPairResult>>();
+
+/** Generating a key pair may take half a second, so each is made once. */
+const keyPair = (name: string, alg: string): Promise<GenerateKeyPairResult> => {
+  const key = `${alg} ${name}`;
+  const pair = keyPairs.get(key) ?? generateKeyPair(alg, { extractable: true });
+  keyPairs.set(key, pair);
+  return pair;
+};
 
 /** Starts an identity provider: an HTTP server with public keys, and tokens signed with the private keys. */
 export const startIdentityProvider = async () => {
@@ -22,7 +32,7 @@ export const startIdentityProvider = async () => {
 
   /** Adds a key, which may be unpublished. */
   const addKey = async (kid: string, { alg = 'RS256', published = true } = {}) => {
-    const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+    const { privateKey, publicKey } = await keyPair(`${kid} ${published}`, alg);
     const jwk = { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' };
     if (published) state.keys.push(jwk);
     /** Signs a token with valid claims, except for those given; undefined removes a claim. */

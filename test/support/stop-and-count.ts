@@ -1,3 +1,4 @@
+import { TEST_SESSION } from './test-database.ts';
 import type { TestService } from './test-service.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -5,6 +6,7 @@ import { waitUntil } from './wait-until.ts';
 export const stopAndCount = async ({ stopServer, database }: TestService): Promise<void> => {
   await stopServer();
   // On another database, so that the question is not counted.
-  const sessions = `SELECT FROM pg_stat_activity WHERE datname = '${database.name}'`;
+  const sessions = `SELECT FROM pg_stat_activity
+    WHERE datname = '${database.name}' AND application_name <> '${TEST_SESSION}'`;
   await waitUntil('the end of all sessions', async () => (await database.administer(sessions)).length === 0);
 };

@@ -26,6 +26,15 @@ export const spawnCommand = (words: string[], environment: Environment = {}, std
     detached: true,
   });
 
+/** The same, with a pipe as its standard input. */
+export const spawnWithInput = (words: string[], environment: Environment) =>
+  spawnChild(execPath, ['bin/plant-store.js', ...words], {
+    cwd: projectFolder,
+    env: cleanEnvironment(environment),
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+
 /** Runs the command line. @returns its output and its exit code, undefined if a signal ended it */
 export const runCommand = async (words: string[], environment?: Environment, stdout?: number) => {
   const command = spawnCommand(words, environment, stdout);

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import supertest from 'supertest';
 import { readConfig } from '../../src/config/config.ts';
-import { createOpenApiDocument } from '../../src/openapi-document.ts';
+import { createOpenApiDocument, type OpenApiDocument } from '../../src/openapi-document.ts';
 import { limitRequests, type RequestLimits } from '../../src/request-limits.ts';
 import { createService } from '../../src/service.ts';
 import { SCOPES } from '../../src/tokens/token.ts';
@@ -14,6 +14,20 @@ import { watchAnswers } from './watch-answers.ts';
 export type LogLine = Record<string, unknown> & { level: string; msg: string };
 
 type TestServiceOptions = { migrated?: boolean; databaseUrl?: string; requestLimits?: Partial<RequestLimits> };
+
+const { lookUpTimeout, connectTimeout, tokens, newTokens } = limitRequests(readConfig({}));
+/** Token lookups get a fifth of REQUEST_TIMEOUT. With these limits they keep their time if it is short: the machine may be busy. */
+export const patientLookUps: Partial<RequestLimits> = { lookUpTimeout, connectTimeout, tokens, newTokens };
+
+const answerChecks = new Map<string, ReturnType<typeof createAnswerCheck>>();
+
+/** Compiling the schemas takes longer than a start, so services with the same description share them. */
+const answerCheckOf = (document: OpenApiDocument) => {
+  const key = JSON.stringify(document);
+  const check = answerChecks.get(key) ?? createAnswerCheck(document);
+  answerChecks.set(key, check);
+  return check;
+};
 
 /**
  * Starts the production service on a new database, with a token that has all scopes; or, without a token, on the database at
@@ -39,17 +53,16 @@ export const startTestService = async (environment: Record<string, string> = {},
     requestLimits: { ...limitRequests(config), ...requestLimits },
   });
   const port = await service.start();
-  watchAnswers(port, createAnswerCheck(createOpenApiDocument(config)));
+  watchAnswers(port, answerCheckOf(createOpenApiDocument(config)));
   const baseUrl = `http://127.0.0.1:${port}`;
   const token =
     migrated && databaseUrl === undefined
       ? await service.tokens.create({ name: 'test', scopes: SCOPES, expiresAt: null })
       : '';
   const agent = supertest(baseUrl);
-  const metricsUrl = () => {
-    const line = log.find(({ msg }) => msg === 'metrics are served');
-    return `http://${line?.host}:${line?.port}/metrics`;
-  };
+  // Now, because a test may empty the log.
+  const line = log.find(({ msg }) => msg === 'metrics are served');
+  const metricsUrl = () => `http://${line?.host}:${line?.port}/metrics`;
   return {
     ...service,
     baseUrl,

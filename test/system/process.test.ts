@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
@@ -82,16 +80,6 @@ const putUnderLoad = (store: StoreProcess) => {
 };
 
 describe('npm start', () => {
-  test('prints its URL and a curl command that stores a plant', async () => {
-    const store = await start();
-    expect(store.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-    expect(store.token).toMatch(/^plant_[\w-]{43}$/);
-    const { stdout } = await promisify(execFile)('sh', ['-c', store.curl]);
-    expect(stdout).toBe('{"name":"Fir","tag":"Abies"}');
-    expect(await store.stop()).toEqual({ code: 0, signal: null });
-    expect(store.output.text).toMatch(/"path":"\/plants","status":200.*\n.*"stopping".*\n.*"stopped"/);
-  });
-
   test('keeps its data and its token across restarts', async () => {
     const first = await start();
     expect(await post(first, '9223372036854775807')).toBe(200);

@@ -9,7 +9,7 @@ import { testUnless } from '../../support/skip.ts';
 import { projectFolder, runCommand, serve } from '../../support/store-process.ts';
 import { useTestDatabase } from '../../support/use-test-database.ts';
 
-/** How long all attacks run at once, in seconds. `npm run test:security` sets 300. */
+/** How long all attacks run at once, in seconds. `npm run test:system` sets 30, `npm run test:security` 300. */
 const SECONDS = Number(process.env.HOSTILE_SECONDS ?? 0);
 /** A shorter run measures mostly the first seconds: its figures are only printed. */
 const IS_JUDGED = SECONDS >= 300;
@@ -58,7 +58,7 @@ const lifeOf = (id: number): Call[] => [
   { method: 'DELETE', path: `/plants/${id}` },
 ];
 
-const obstacle = SECONDS > 0 ? undefined : 'HOSTILE_SECONDS is not set; npm run test:security sets it';
+const obstacle = SECONDS > 0 ? undefined : 'HOSTILE_SECONDS is not set; npm run test:system sets it';
 
 testUnless(
   obstacle,
