@@ -3,13 +3,8 @@ import { errorCodes } from './api-errors.ts';
 import { createApp } from './app.ts';
 import { createBodySlots } from './bodies/body-slots.ts';
 import type { Config } from './config/config.ts';
-import {
-  BULK_STATEMENT_TIMEOUT,
-  createDatabase,
-  createPool,
-  type Database,
-  describePool,
-} from './database/database.ts';
+import { createDatabase, createPool, type Database, describePool } from './database/database.ts';
+import { createRowStreams } from './database/row-stream.ts';
 import { createSessions } from './database/session.ts';
 import { createPoolStatements } from './database/statements.ts';
 import { createPlantExports } from './exports/export-plants.ts';
@@ -87,15 +82,7 @@ export const createService = async (options: ServiceOptions) => {
   const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
   const database = createDatabase({ pool, traceStatements, onConnectionLost });
   // With connections of their own, so that a request never waits for the reader of an export.
-  const exportDatabase = createDatabase({
-    pool: createPool({
-      url: databaseUrl,
-      connectTimeout,
-      statementTimeout: BULK_STATEMENT_TIMEOUT,
-      connections: exports.count,
-    }),
-    onConnectionLost,
-  });
+  const exportStreams = createRowStreams({ url: databaseUrl, connectTimeout, connections: exports.count });
   // Imports have their own connections, so that no request waits for one.
   const importTimeouts = { connectTimeout, statementTimeout: imports.statementTimeout };
   const importSessions = createSessions({ url: databaseUrl, ...importTimeouts });
@@ -104,9 +91,8 @@ export const createService = async (options: ServiceOptions) => {
     onConnectionLost,
   });
   const plantExports = createPlantExports({
-    database: exportDatabase,
+    rowStreams: exportStreams,
     limit: exports.count,
-    startTimeout: config.requestTimeout,
     trace: instruments.traceBulk,
   });
   instruments.watchExports(plantExports.counts);
@@ -167,7 +153,7 @@ export const createService = async (options: ServiceOptions) => {
     return importStatements.close();
   };
   const release = async () => {
-    await Promise.all([database.$disconnect(), exportDatabase.$disconnect(), closeImports(), instruments.stop()]);
+    await Promise.all([database.$disconnect(), exportStreams.close(), closeImports(), instruments.stop()]);
   };
   return {
     tokens,

@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import { CONNECT_TIMEOUT } from '../database/database.ts';
+import { createRowStreams } from '../database/row-stream.ts';
 import { createPlantExports } from '../exports/export-plants.ts';
-import { type ExportFormat, exportFormats, writeRows } from '../exports/write-rows.ts';
+import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
 import { type FileFormat, formatOf, STDIO, writeFileBytes } from './bulk-file.ts';
 import { CommandError } from './command-error.ts';
 import { interruptible } from './interruptible.ts';
@@ -38,16 +39,17 @@ type ExportToOptions = Pick<ExportOptions, 'tag' | 'q'> & { format: FileFormat; 
 
 /** @returns the number of plants. @throws {CommandError} {OutputError} errors of PostgreSQL */
 const exportTo = (file: string, { format, tag, q, signal, config }: ExportToOptions): Promise<number> =>
-  withBulkDatabase(config, async ({ database }) => {
-    const plantExports = createPlantExports({ database, limit: 1, startTimeout: 2 * CONNECT_TIMEOUT });
+  withBulkDatabase(config, async ({ url }) => {
+    const rowStreams = createRowStreams({ url, connections: 1, connectTimeout: CONNECT_TIMEOUT });
+    const plantExports = createPlantExports({ rowStreams, limit: 1 });
     let rows = 0;
-    const onRows = (count: number) => {
-      rows += count;
+    const onRow = () => {
+      rows += 1;
     };
     const endProgress = showProgress({ read: () => ({ rows }) });
     try {
-      await plantExports.read({ tag, nameContains: q }, (pages) =>
-        writeFileBytes(file, format, { bytes: writeRows(format.format, pages, onRows), signal }),
+      await plantExports.read({ format: format.format, tag, nameContains: q, onRow, signal }, (bytes) =>
+        writeFileBytes(file, format, { bytes, signal }),
       );
       return rows;
     } catch (error) {
@@ -55,6 +57,7 @@ const exportTo = (file: string, { format, tag, q, signal, config }: ExportToOpti
       throw error;
     } finally {
       endProgress();
+      await rowStreams.close();
     }
   });
 

@@ -4,7 +4,7 @@ import type { Parameter } from '../openapi/openapi.ts';
 import { plantErrorCodes } from '../plants/plant-api-errors.ts';
 import { plantQuery } from '../plants/plant-openapi-parameters.ts';
 import type { exportQuerySchema } from './export-routes.ts';
-import { contentTypes, exportFormats } from './write-rows.ts';
+import { exportFormats, rowWriters } from './write-rows.ts';
 
 const format: Parameter = {
   name: 'format',
@@ -24,7 +24,7 @@ const parameters: (Parameter & { name: keyof typeof exportQuerySchema.shape })[]
 const mediaTypeOf = (contentType: string) => contentType.split(';')[0] as string;
 
 const content: Operation['responses'][number]['content'] = {
-  [mediaTypeOf(contentTypes.ndjson)]: {
+  [mediaTypeOf(rowWriters.ndjson.type)]: {
     schema: { type: 'string', description: 'One StoredPlant per line.' },
     examples: {
       plants: {
@@ -33,7 +33,7 @@ const content: Operation['responses'][number]['content'] = {
       },
     },
   },
-  [mediaTypeOf(contentTypes.csv)]: {
+  [mediaTypeOf(rowWriters.csv.type)]: {
     schema: {
       type: 'string',
       description:
