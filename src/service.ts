@@ -4,7 +4,6 @@ import { createApp } from './app.ts';
 import { createBodySlots } from './bodies/body-slots.ts';
 import type { Config } from './config/config.ts';
 import { createDatabase, createPool, type Database, describePool } from './database/database.ts';
-import { createRowStreams } from './database/row-stream.ts';
 import { createSessions } from './database/session.ts';
 import { createPoolStatements } from './database/statements.ts';
 import { createPlantExports } from './exports/export-plants.ts';
@@ -81,8 +80,6 @@ export const createService = async (options: ServiceOptions) => {
   const traceStatements = tracer && (await import('./database/trace-statements.ts')).createStatementTracing({ tracer });
   const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
   const database = createDatabase({ pool, traceStatements, onConnectionLost });
-  // With connections of their own, so that a request never waits for the reader of an export.
-  const exportStreams = createRowStreams({ url: databaseUrl, connectTimeout, connections: exports.count });
   // Imports have their own connections, so that no request waits for one.
   const importTimeouts = { connectTimeout, statementTimeout: imports.statementTimeout };
   const importSessions = createSessions({ url: databaseUrl, ...importTimeouts });
@@ -91,7 +88,7 @@ export const createService = async (options: ServiceOptions) => {
     onConnectionLost,
   });
   const plantExports = createPlantExports({
-    rowStreams: exportStreams,
+    database: { url: databaseUrl, connectTimeout },
     limit: exports.count,
     trace: instruments.traceBulk,
   });
@@ -153,7 +150,7 @@ export const createService = async (options: ServiceOptions) => {
     return importStatements.close();
   };
   const release = async () => {
-    await Promise.all([database.$disconnect(), exportStreams.close(), closeImports(), instruments.stop()]);
+    await Promise.all([database.$disconnect(), closeImports(), instruments.stop()]);
   };
   return {
     tokens,

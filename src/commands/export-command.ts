@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import { CONNECT_TIMEOUT } from '../database/database.ts';
-import { createRowStreams } from '../database/row-stream.ts';
 import { createPlantExports } from '../exports/export-plants.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
 import { type FileFormat, formatOf, STDIO, writeFileBytes } from './bulk-file.ts';
@@ -40,8 +39,7 @@ type ExportToOptions = Pick<ExportOptions, 'tag' | 'q'> & { format: FileFormat; 
 /** @returns the number of plants. @throws {CommandError} {OutputError} errors of PostgreSQL */
 const exportTo = (file: string, { format, tag, q, signal, config }: ExportToOptions): Promise<number> =>
   withBulkDatabase(config, async ({ url }) => {
-    const rowStreams = createRowStreams({ url, connections: 1, connectTimeout: CONNECT_TIMEOUT });
-    const plantExports = createPlantExports({ rowStreams, limit: 1 });
+    const plantExports = createPlantExports({ database: { url, connectTimeout: 2 * CONNECT_TIMEOUT }, limit: 1 });
     let rows = 0;
     const onRow = () => {
       rows += 1;
@@ -57,7 +55,6 @@ const exportTo = (file: string, { format, tag, q, signal, config }: ExportToOpti
       throw error;
     } finally {
       endProgress();
-      await rowStreams.close();
     }
   });
 

@@ -2,15 +2,15 @@ import type { Readable } from 'node:stream';
 import { OverloadedError } from '../batching/batch-queue.ts';
 import { type BulkTrace, untraced } from '../batching/bulk-trace.ts';
 import { isStatementTimeout } from '../database/database-error.ts';
-import type { RowStreams } from '../database/row-stream.ts';
+import { openRowStream, type RowStreamOptions } from '../database/row-stream.ts';
 import { SilenceError } from '../database/silence-timeout.ts';
 import { SearchTimeoutError } from '../plants/plant-errors.ts';
 import { type PlantFilter, selectPlants } from '../plants/plant-pages.ts';
 import { type ExportFormat, type PlantRow, rowWriters } from './write-rows.ts';
 
 type PlantExportsOptions = {
-  rowStreams: Pick<RowStreams, 'open'>;
-  /** The maximum number of concurrent exports. */
+  database: RowStreamOptions;
+  /** The maximum number of concurrent exports. Each has its own connection. */
   limit: number;
   trace?: BulkTrace | undefined;
 };
@@ -26,7 +26,7 @@ type ReadOptions = PlantFilter & {
   signal: AbortSignal;
 };
 
-export const createPlantExports = ({ rowStreams, limit, trace = untraced }: PlantExportsOptions) => {
+export const createPlantExports = ({ database, limit, trace = untraced }: PlantExportsOptions) => {
   const counts: ExportCounts = { inProgress: 0, rows: 0 };
   return {
     counts: counts as Readonly<ExportCounts>,
@@ -35,41 +35,32 @@ export const createPlantExports = ({ rowStreams, limit, trace = untraced }: Plan
      * @param use called once there are bytes to read, so an earlier error can still set the response status
      * @throws {OverloadedError} {SearchTimeoutError} errors of PostgreSQL and of `use`
      */
-    read: async (
-      { format, onRow, signal, ...filter }: ReadOptions,
-      use: (bytes: Readable) => Promise<void>,
-    ): Promise<void> => {
+    read: async (options: ReadOptions, use: (bytes: Readable) => Promise<void>): Promise<void> => {
       if (counts.inProgress >= limit) throw new OverloadedError('Too many exports are in progress.');
-      counts.inProgress += 1;
-      let bytes: Readable | undefined;
+      const { format, onRow, signal, ...filter } = options;
+      const { head, write } = rowWriters[format];
       let rows = 0;
+      const writeAndCount = (row: PlantRow) => {
+        rows += 1;
+        counts.rows += 1;
+        onRow();
+        return write(row);
+      };
+      // A search by name may find few plants by an index that is not in the order of ids.
+      const maySort = filter.nameContains !== undefined;
+      const { text, values } = selectPlants(filter);
+      counts.inProgress += 1;
       try {
         await trace('export', async (note) => {
+          const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal };
           try {
-            bytes = await rowStreams.open<PlantRow>({
-              ...rowWriters[format],
-              statement: selectPlants(filter),
-              // A search finds few plants, and perhaps by an index that is not in the order of ids.
-              maySort: filter.nameContains !== undefined,
-              signal,
-              onRow: () => {
-                rows += 1;
-                counts.rows += 1;
-                onRow();
-              },
-            });
-            await use(bytes);
-          } catch (error) {
-            const isSearch = filter.tag !== undefined || filter.nameContains !== undefined;
-            throw isSearch && isSilence(error)
-              ? new SearchTimeoutError('The search took too long.', { cause: error })
-              : error;
+            const bytes = await openRowStream(database, statement).catch(rethrowFor(filter));
+            await use(bytes).finally(() => bytes.destroy());
           } finally {
             note({ rows });
           }
         });
       } finally {
-        bytes?.destroy();
         counts.inProgress -= 1;
       }
     },
@@ -78,4 +69,11 @@ export const createPlantExports = ({ rowStreams, limit, trace = untraced }: Plan
 
 export type PlantExports = ReturnType<typeof createPlantExports>;
 
-const isSilence = (error: unknown): boolean => error instanceof SilenceError || isStatementTimeout(error);
+/** A search that finds nothing for too long is slow; the database is reachable. */
+const rethrowFor = ({ tag, nameContains }: PlantFilter) => {
+  const isSearch = tag !== undefined || nameContains !== undefined;
+  return (error: unknown): never => {
+    const isSlow = isSearch && (error instanceof SilenceError || isStatementTimeout(error));
+    throw isSlow ? new SearchTimeoutError('The search took too long.', { cause: error }) : error;
+  };
+};

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { createRowStreams } from '../../src/database/row-stream.ts';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { openRowStream } from '../../src/database/row-stream.ts';
 import { createPlantExports } from '../../src/exports/export-plants.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
@@ -13,24 +13,17 @@ jest.setTimeout(30_000);
 const SILENCE = 800;
 
 const database = useTestDatabase();
-const opened: ReturnType<typeof createRowStreams>[] = [];
-const openStreams = (silenceTimeout = 60_000) => {
-  const streams = createRowStreams({ url: database.url, connections: 1, connectTimeout: 5000, silenceTimeout });
-  opened.push(streams);
-  return streams;
-};
-const open = (
-  streams: ReturnType<typeof createRowStreams>,
-  options: { signal?: AbortSignal; onRow?: () => void } = {},
-) =>
-  streams.open<[string]>({
-    statement: { text: 'SELECT name FROM plants ORDER BY id', values: [] },
+const options = (silenceTimeout = 60_000) => ({ url: database.url, connectTimeout: 5000, silenceTimeout });
+const open = ({ silenceTimeout = 60_000, signal = new AbortController().signal, onRow = () => {} } = {}) =>
+  openRowStream<[string]>(options(silenceTimeout), {
+    sql: { text: 'SELECT name FROM plants ORDER BY id', values: [] },
     maySort: false,
     head: '',
-    write: ([name]) => `${name}\n`,
-    onRow: () => {},
-    signal: new AbortController().signal,
-    ...options,
+    write: ([name]) => {
+      onRow();
+      return `${name}\n`;
+    },
+    signal,
   });
 const backends = async () =>
   (
@@ -43,12 +36,11 @@ const insert = (count: number, bytes: number) =>
   database.query(`INSERT INTO plants SELECT id, repeat('x', ${bytes}) FROM generate_series(1, ${count}) AS id`);
 
 beforeEach(() => database.query('TRUNCATE plants'));
-afterEach(() => Promise.all(opened.splice(0).map(({ close }) => close())));
 
 describe('a stream of rows', () => {
   test('is in pieces of at most 16 KiB, however long a row is', async () => {
     await insert(3, 1_000_000);
-    const pieces: Buffer[] = await (await open(openStreams())).toArray();
+    const pieces: Buffer[] = await (await open()).toArray();
     expect(Buffer.concat(pieces).toString()).toBe(`${'x'.repeat(1_000_000)}\n`.repeat(3));
     expect(Math.max(...pieces.map(({ length }) => length))).toBe(16_384);
   });
@@ -56,7 +48,12 @@ describe('a stream of rows', () => {
   test('reads no further than its reader, who may pause for longer than the silence timeout', async () => {
     await insert(3000, 10_000);
     let rows = 0;
-    const stream = await open(openStreams(SILENCE), { onRow: () => (rows += 1) });
+    const stream = await open({
+      silenceTimeout: SILENCE,
+      onRow: () => {
+        rows += 1;
+      },
+    });
     await setTimeout(2 * SILENCE);
     const ahead = rows;
     expect(ahead).toBeLessThan(100);
@@ -69,7 +66,7 @@ describe('a stream of rows', () => {
   test('does not end at the statement timeout of the database', async () => {
     await insert(3000, 10_000);
     await database.query(`ALTER DATABASE ${database.name} SET statement_timeout = 200`);
-    const stream = await open(openStreams());
+    const stream = await open();
     await setTimeout(400);
     expect(Buffer.concat(await stream.toArray())).toHaveLength(3000 * 10_001);
     await database.query(`ALTER DATABASE ${database.name} RESET statement_timeout`);
@@ -77,14 +74,14 @@ describe('a stream of rows', () => {
 
   test('ends its statement when it is destroyed', async () => {
     await insert(3000, 10_000);
-    (await open(openStreams())).destroy();
+    (await open()).destroy();
     await waitUntil('its end', async () => (await backends()) === 0);
   });
 
   test('ends its statement when it is aborted before the first row', async () => {
     const unlock = await lockPlants(database.url);
     const controller = new AbortController();
-    const stream = open(openStreams(), { signal: controller.signal });
+    const stream = open({ signal: controller.signal });
     const failed = expect(stream).rejects.toMatchObject({ name: 'AbortError' });
     await waitForBlocked(database, 'SELECT name');
     controller.abort();
@@ -102,9 +99,9 @@ describe('an export whose first plant takes too long', () => {
     [{}, 'SilenceError'],
   ])('with the filter %j fails with a %s', async (filter, name) => {
     const unlock = await lockPlants(database.url);
-    const { read, counts } = createPlantExports({ rowStreams: openStreams(SILENCE), limit: 1 });
-    const options = { format: 'csv', onRow: () => {}, signal: new AbortController().signal, ...filter } as const;
-    await expect(read(options, async () => {})).rejects.toMatchObject({ name });
+    const { read, counts } = createPlantExports({ database: options(SILENCE), limit: 1 });
+    const exported = { format: 'csv', onRow: () => {}, signal: new AbortController().signal, ...filter } as const;
+    await expect(read(exported, async () => {})).rejects.toMatchObject({ name });
     expect(counts).toEqual({ inProgress: 0, rows: 0 });
     await unlock();
   });
