@@ -3,7 +3,7 @@ import { errorCodes } from './api-errors.ts';
 import { createApp } from './app.ts';
 import { createBodySlots } from './bodies/body-slots.ts';
 import type { Config } from './config/config.ts';
-import { BULK_STATEMENT_TIMEOUT, createDatabase, createPool, describePool } from './database/database.ts';
+import { createDatabase, createPool, describePool } from './database/database.ts';
 import { createSessions } from './database/session.ts';
 import { createPoolStatements } from './database/statements.ts';
 import { createPlantExports } from './exports/export-plants.ts';
@@ -57,16 +57,6 @@ export const createService = async (options: ServiceOptions) => {
   const traceStatements = tracer && (await import('./database/trace-statements.ts')).createStatementTracing({ tracer });
   const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
   const database = createDatabase({ pool, traceStatements, onConnectionLost });
-  // With connections of their own, so that a request never waits for the reader of an export.
-  const exportDatabase = createDatabase({
-    pool: createPool({
-      url: databaseUrl,
-      connectTimeout,
-      statementTimeout: BULK_STATEMENT_TIMEOUT,
-      connections: exports.count,
-    }),
-    onConnectionLost,
-  });
   // Imports have their own connections, so that no request waits for one.
   const importTimeouts = { connectTimeout, statementTimeout: imports.statementTimeout };
   const importSessions = createSessions({ url: databaseUrl, ...importTimeouts });
@@ -75,9 +65,8 @@ export const createService = async (options: ServiceOptions) => {
     onConnectionLost,
   });
   const plantExports = createPlantExports({
-    database: exportDatabase,
+    database: { url: databaseUrl, connectTimeout },
     limit: exports.count,
-    startTimeout: config.requestTimeout,
     trace: instruments.traceBulk,
   });
   instruments.watchExports(plantExports.counts);
@@ -133,7 +122,7 @@ export const createService = async (options: ServiceOptions) => {
     return importStatements.close();
   };
   const release = async () => {
-    await Promise.all([database.$disconnect(), exportDatabase.$disconnect(), closeImports(), instruments.stop()]);
+    await Promise.all([database.$disconnect(), closeImports(), instruments.stop()]);
   };
   return {
     tokens: tokens.repository,

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT, type Database } from '../database/database.ts';
+import { CONNECT_TIMEOUT } from '../database/database.ts';
 import { createPlantExports } from '../exports/export-plants.ts';
-import { type ExportFormat, writeRows } from '../exports/write-rows.ts';
+import type { ExportFormat } from '../exports/write-rows.ts';
 import { OperationalError } from '../operational-error.ts';
 import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
 import { showProgress } from './progress.ts';
 import { interruptible } from './stop-signal.ts';
-import { withDatabase, withPrisma } from './with-database.ts';
+import { withDatabase } from './with-database.ts';
 
 type ExportOptions = { format?: ExportFormat; tag?: string; q?: string };
 
@@ -22,33 +22,25 @@ export const addExportCommand = (program: Command, config: () => Config): void =
     .action(async (file: string, options: ExportOptions) => {
       const format = formatOf(command, file, options.format);
       const rows = await interruptible((signal) =>
-        withDatabase(config(), (url) =>
-          withPrisma(url, (database) => exportTo(file, { ...options, format, signal, database }), BULK),
-        ),
+        withDatabase(config(), (url) => exportTo(file, { ...options, format, signal, url })),
       );
       process.stderr.write(`Exported ${rows.toLocaleString('en-US')} plants.\n`);
     });
 };
 
-const BULK = { statementTimeout: BULK_STATEMENT_TIMEOUT };
-
-type ExportToOptions = Pick<ExportOptions, 'tag' | 'q'> & {
-  format: FileFormat;
-  signal: AbortSignal;
-  database: Database;
-};
+type ExportToOptions = Pick<ExportOptions, 'tag' | 'q'> & { format: FileFormat; signal: AbortSignal; url: string };
 
 /** @returns the number of plants. @throws {OperationalError} {OutputError} errors of PostgreSQL */
-const exportTo = async (file: string, { format, tag, q, signal, database }: ExportToOptions): Promise<number> => {
-  const plantExports = createPlantExports({ database, limit: 1, startTimeout: 2 * CONNECT_TIMEOUT });
+const exportTo = async (file: string, { format, tag, q, signal, url }: ExportToOptions): Promise<number> => {
+  const plantExports = createPlantExports({ database: { url, connectTimeout: 2 * CONNECT_TIMEOUT }, limit: 1 });
   let rows = 0;
-  const onRows = (count: number) => {
-    rows += count;
+  const onRow = () => {
+    rows += 1;
   };
   const endProgress = showProgress({ read: () => ({ rows }) });
   try {
-    await plantExports.read({ tag, nameContains: q }, (pages) =>
-      writeFileBytes(file, format, { bytes: writeRows(format.format, pages, onRows), signal }),
+    await plantExports.read({ format: format.format, tag, nameContains: q, onRow, signal }, (bytes) =>
+      writeFileBytes(file, format, { bytes, signal }),
     );
     return rows;
   } catch (error) {

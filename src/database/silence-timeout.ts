@@ -7,6 +7,10 @@ import type { ClientBase } from 'pg';
  */
 const FACTOR = 1.25;
 
+export class SilenceError extends Error {
+  override name = 'SilenceError';
+}
+
 /** Closes the connection once the timeout that `startSilenceTimeout` sets has expired. */
 export const closeWhenSilent = (client: ClientBase): void => {
   const socket = socketOf(client);
@@ -15,7 +19,7 @@ export const closeWhenSilent = (client: ClientBase): void => {
     // After a busy period Node.js runs timers before it reads sockets: a response may have arrived.
     setImmediate(() => {
       if (socket.bytesRead === bytesRead)
-        socket.destroy(new Error('Connection terminated: PostgreSQL did not respond in time'));
+        socket.destroy(new SilenceError('Connection terminated: PostgreSQL did not respond in time'));
     });
   });
 };
@@ -30,4 +34,5 @@ export const stopSilenceTimeout = (client: ClientBase): void => {
 };
 
 /** pg's types omit `connection`. */
-const socketOf = (client: ClientBase) => (client as ClientBase & { connection: { stream: Socket } }).connection.stream;
+export const socketOf = (client: ClientBase) =>
+  (client as ClientBase & { connection: { stream: Socket } }).connection.stream;

@@ -3,7 +3,7 @@ import type { Operation, Paths } from '../openapi/describe-paths.ts';
 import { parametersOf } from '../openapi/openapi.ts';
 import { plantErrorCodes } from '../plants/plant-api-errors.ts';
 import { exportQuerySchema } from './export-routes.ts';
-import { contentTypes } from './write-rows.ts';
+import { rowWriters } from './write-rows.ts';
 
 const contentOf = (contentType: string, description: string, example: string) => ({
   [contentType.split(';')[0] as string]: {
@@ -27,12 +27,12 @@ const exportPlants: Operation = {
       headers: ['Content-Disposition'],
       content: {
         ...contentOf(
-          contentTypes.ndjson,
+          rowWriters.ndjson.type,
           'One StoredPlant per line.',
           '{"id":17,"name":"Ginkgo","tag":"Ginkgo biloba"}\n{"id":18,"name":"Fir"}\n',
         ),
         ...contentOf(
-          contentTypes.csv,
+          rowWriters.csv.type,
           'CSV as in RFC 4180, with a header row. An empty tag is `""`; a plant without a tag has an empty field without quotes.',
           'id,name,tag\n17,Ginkgo,Ginkgo biloba\n18,Fir,\n',
         ),

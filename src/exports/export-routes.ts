@@ -1,14 +1,14 @@
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { NextFunction, RequestHandler, Response, Router } from 'express';
+import type { RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
-import type { PlantPage } from '../plants/plant-pages.ts';
 import { plantQuerySchema } from '../plants/plant-parameters.ts';
 import type { PlantExports } from './export-plants.ts';
-import { contentTypes, type ExportFormat, exportFormats, writeRows } from './write-rows.ts';
+import { exportFormats, rowWriters } from './write-rows.ts';
 
 /** The query of `GET /plants/export`. */
 export const exportQuerySchema = z.strictObject({
@@ -21,6 +21,8 @@ export const exportQuerySchema = z.strictObject({
 
 /** HTTP/1.0 has no chunks, so an export that is cut off would look complete. */
 const NEEDS_CHUNKS = 'An export needs HTTP/1.1.';
+
+const DISCONNECTED = ['ERR_STREAM_PREMATURE_CLOSE', 'ABORT_ERR'];
 
 type ExportRoutesOptions = {
   plantExports: Pick<PlantExports, 'read'>;
@@ -37,36 +39,33 @@ export const addExportRoutes = (router: Router, options: ExportRoutesOptions): v
     .get(requireReadScope, async (request, response, next) => {
       if (request.httpVersion === '1.0') throw new ApiError(commonErrors.requestNotHttp, NEEDS_CHUNKS);
       const { format, tag, q } = parseParameters(exportQuerySchema, request.query);
-      await plantExports.read({ tag, nameContains: q }, async (pages) => {
-        response.setHeader('Content-Type', contentTypes[format]);
+      const controller = new AbortController();
+      const abort = () => controller.abort();
+      response.once('close', abort);
+      let rows = 0;
+      const count = (more: number) => {
+        rows += more;
+        if (request.method !== 'HEAD') response.locals.rows = rows;
+      };
+      const options = { format, tag, nameContains: q, onRow: () => count(1), signal: controller.signal };
+      // The request log already says that the client disconnected or was disconnected.
+      const fail = (error: NodeJS.ErrnoException) => {
+        if (!DISCONNECTED.includes(error.code ?? '')) next(error);
+      };
+      const send = async (bytes: Readable) => {
+        response.off('close', abort);
+        response.setHeader('Content-Type', rowWriters[format].type);
         response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);
         if (request.method === 'HEAD') return void response.end();
+        count(0);
         response.locals.allowedPause = stallTimeout;
-        await sendRows({ response, next }, format, pages);
-      });
+        // Not thrown: the response would be logged, without the error, before Express gets it.
+        bytes.once('error', fail);
+        // If it fails, closes the connection without the last chunk (RFC 9112 §7.1), so that the client detects the
+        // incomplete response.
+        await pipeline(bytes, response).catch(() => {});
+      };
+      await plantExports.read(options, send).catch(fail);
     })
     .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
-};
-
-/**
- * Sends rows as fast as the client reads them. If the export fails, closes the connection without the last chunk
- * (RFC 9112 §7.1), so that the client detects the incomplete response.
- */
-const sendRows = async (
-  { response, next }: { response: Response; next: NextFunction },
-  format: ExportFormat,
-  pages: AsyncIterable<PlantPage>,
-) => {
-  let sent = 0;
-  const onRows = (count: number) => {
-    sent += count;
-    response.locals.rows = sent;
-  };
-  try {
-    await pipeline(writeRows(format, pages, onRows), response);
-  } catch (error) {
-    // A premature close means that the client disconnected or was disconnected; the request log already says so. Other
-    // errors are not thrown: the response would be logged, without its error, while the transaction ends.
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') next(error);
-  }
 };

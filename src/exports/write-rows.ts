@@ -1,52 +1,33 @@
-import { stringify } from 'csv-stringify/sync';
-import type { PlantPage } from '../plants/plant-pages.ts';
-import { representLines } from '../plants/plant-representation.ts';
-
-/** The size in bytes of the pieces to write. The stall timeout restarts with each piece that the client reads. */
-const PIECE = 16_384;
+import { representFields } from '../plants/plant-representation.ts';
 
 export const exportFormats = ['ndjson', 'csv'] as const;
 
 export type ExportFormat = (typeof exportFormats)[number];
 
-/**
- * Quotes empty tags, to distinguish them from missing ones as PostgreSQL's COPY does. Also quotes values with leading or
- * trailing whitespace, which some readers would strip.
- */
-const CSV_OPTIONS = { quoted_match: [/^$|^\s|\s$/] };
-
-const toCsv = ({ ids, names, tags }: PlantPage): string =>
-  stringify(
-    ids.map((id, index) => [id, names[index], tags[index]]),
-    CSV_OPTIONS,
-  );
-
-const writers: Record<ExportFormat, { head: string; write: (page: PlantPage) => string }> = {
-  ndjson: { head: '', write: representLines },
-  csv: { head: 'id,name,tag\n', write: toCsv },
-};
-
-/** The Content-Type of each format (for CSV: RFC 4180 §3). */
-export const contentTypes: Record<ExportFormat, string> = {
-  ndjson: 'application/x-ndjson',
-  csv: 'text/csv; charset=utf-8; header=present',
-};
+/** The id in decimal digits, the name and the tag. */
+export type PlantRow = [id: string, name: string, tag: string | null];
 
 /**
- * Formats plants as UTF-8 lines that end with LF.
- * @param onRows called with the number of rows of a page after the consumer has taken all of it
+ * Includes empty tags, to distinguish them from missing ones as PostgreSQL's COPY does, and values with leading or trailing
+ * whitespace, which some readers would strip.
  */
-export async function* writeRows(
-  format: ExportFormat,
-  pages: AsyncIterable<PlantPage>,
-  onRows: (count: number) => void = () => {},
-): AsyncGenerator<Buffer, void, undefined> {
-  const { head, write } = writers[format];
-  let before = head;
-  for await (const page of pages) {
-    const bytes = Buffer.from(before + write(page));
-    before = '';
-    for (let start = 0; start < bytes.length; start += PIECE) yield bytes.subarray(start, start + PIECE);
-    onRows(page.ids.length);
-  }
-}
+const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
+
+const toField = (value: string | null): string => {
+  if (value === null) return '';
+  return NEEDS_QUOTES.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+};
+
+/** Each format: its Content-Type (for CSV: RFC 4180 §3), what precedes the rows, and a row as a line that ends with LF. */
+export const rowWriters: Record<ExportFormat, { type: string; head: string; write: (row: PlantRow) => string }> = {
+  ndjson: {
+    type: 'application/x-ndjson',
+    head: '',
+    write: ([id, name, tag]) => `${representFields(id, name, tag)}\n`,
+  },
+  csv: {
+    type: 'text/csv; charset=utf-8; header=present',
+    head: 'id,name,tag\n',
+    write: ([id, name, tag]) => `${id},${toField(name)},${toField(tag)}\n`,
+  },
+};

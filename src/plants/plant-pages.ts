@@ -29,19 +29,6 @@ const MAX_PAGE_BYTES = 1_048_576;
 /** The maximum size of a name and tag in a page that shares its statement, in bytes: 1000 of them fit on a page. */
 const MAX_SHARED_PLANT_BYTES = 1024;
 
-/** Where to cut a page, and how PostgreSQL sends it. */
-export type PageOptions = {
-  /** The maximum size of the names and tags, in bytes. A single plant may be longer. */
-  maxBytes?: number;
-  /**
-   * Cuts the page before the first plant with more bytes instead; it may be empty then. PostgreSQL takes a tenth less time,
-   * because it does not add up the bytes.
-   */
-  maxPlantBytes?: number;
-  /** The number of rows in which PostgreSQL sends the page. It sends the first while it formats the others. */
-  pieces?: number;
-};
-
 /** Reads pages of plants, each in a statement of its own or, where `database` is one, all in one transaction. */
 export const createPlantPages = ({ database }: { database: Queries }) => ({
   /**
@@ -65,46 +52,41 @@ export const createPlantPages = ({ database }: { database: Queries }) => ({
         LATERAL (${selectColumns(found)}) AS page
       ORDER BY place`;
     return pages.map(({ limit }, index) => {
-      const page = toPlantPage([rows[index] as Columns], limit);
+      const page = toPlantPage(rows[index] as Columns, limit);
       return page.isCut ? undefined : page;
     });
   },
 
   /** Reads one page in a statement of its own. */
-  search: async (
-    { limit, after, tag, nameContains }: PageRequest & PlantFilter,
-    { maxBytes = MAX_PAGE_BYTES, maxPlantBytes, pieces = 1 }: PageOptions = {},
-  ): Promise<PlantPage> => {
-    const conditions = [
-      Prisma.sql`TRUE`,
-      ...(after === undefined ? [] : [Prisma.sql`id > ${after}`]),
-      ...(tag === undefined
-        ? []
-        : [Prisma.sql`hashtextextended(tag, 0) = hashtextextended(${tag}, 0) AND tag = ${tag}`]),
-      ...(nameContains === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(nameContains)}`]),
-    ];
-    const shown =
-      maxPlantBytes === undefined
-        ? Prisma.sql`sum(${contentBytes}) OVER so_far <= ${maxBytes} OR row_number() OVER so_far = 1`
-        : Prisma.sql`${contentBytes} <= ${maxPlantBytes}`;
-    const [piece, byPiece] =
-      pieces === 1
-        ? [Prisma.sql`0`, Prisma.empty]
-        : [
-            Prisma.sql`(row_number() OVER so_far - 1) / ${Math.ceil((limit + 1) / pieces)}::int`,
-            Prisma.sql`GROUP BY piece ORDER BY piece`,
-          ];
+  search: async ({ limit, after, ...filter }: PageRequest & PlantFilter): Promise<PlantPage> => {
     const found = Prisma.sql`
-      SELECT *, ${shown} AS shown, ${piece} AS piece
-      FROM (SELECT id, name, tag FROM plants WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY id LIMIT ${limit + 1}) AS ahead
+      SELECT *, sum(${contentBytes}) OVER so_far <= ${MAX_PAGE_BYTES} OR row_number() OVER so_far = 1 AS shown
+      FROM (
+        SELECT id, name, tag FROM plants
+        WHERE ${matching(filter)} AND ${after === undefined ? Prisma.sql`TRUE` : Prisma.sql`id > ${after}`}
+        ORDER BY id LIMIT ${limit + 1}
+      ) AS ahead
       WINDOW so_far AS (ORDER BY id ROWS UNBOUNDED PRECEDING)
-      ORDER BY piece, id`;
-    const rows = await database.$queryRaw<Columns[]>`${selectColumns(found)} ${byPiece}`;
-    return toPlantPage(rows, limit);
+      ORDER BY id`;
+    const [row] = await database.$queryRaw<Columns[]>`${selectColumns(found)}`;
+    return toPlantPage(row as Columns, limit);
   },
 });
 
-/** A row that PostgreSQL returns: a page, or a piece of one. Null if there are no plants. */
+/** All plants that match, in the order of their ids. */
+export const selectPlants = (filter: PlantFilter): Prisma.Sql =>
+  Prisma.sql`SELECT id, name, tag FROM plants WHERE ${matching(filter)} ORDER BY id`;
+
+const matching = ({ tag, nameContains }: PlantFilter): Prisma.Sql => {
+  const conditions = [
+    Prisma.sql`TRUE`,
+    ...(tag === undefined ? [] : [Prisma.sql`hashtextextended(tag, 0) = hashtextextended(${tag}, 0) AND tag = ${tag}`]),
+    ...(nameContains === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(nameContains)}`]),
+  ];
+  return Prisma.join(conditions, ' AND ');
+};
+
+/** A page as PostgreSQL returns it. Null if there are no plants. */
 type Columns = {
   /** In decimal digits, separated by commas. */
   ids: string | null;
@@ -114,11 +96,11 @@ type Columns = {
   tags: string | null;
 };
 
-/** A page of at most `limit` plants from pieces that have one more if others follow. */
-const toPlantPage = (pieces: Columns[], limit: number): PlantPage => {
-  const ids = pieces.flatMap((piece) => piece.ids?.split(',') ?? []);
-  const names = pieces.flatMap((piece): (string | null)[] => JSON.parse(piece.names ?? '[]'));
-  const tags = pieces.flatMap((piece): (string | null)[] => JSON.parse(piece.tags ?? '[]'));
+/** A page of at most `limit` plants from one that has one more if others follow. */
+const toPlantPage = (found: Columns, limit: number): PlantPage => {
+  const ids = found.ids?.split(',') ?? [];
+  const names: (string | null)[] = JSON.parse(found.names ?? '[]');
+  const tags: (string | null)[] = JSON.parse(found.tags ?? '[]');
   const wanted = Math.min(limit, ids.length);
   const tooLong = names.indexOf(null);
   const count = tooLong === -1 ? wanted : Math.min(wanted, tooLong);

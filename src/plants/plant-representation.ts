@@ -9,12 +9,8 @@ export const representPlant = ({ id, name, tag }: StoredPlant): string => repres
 export const representPage = ({ ids, names, tags }: PlantPage): string =>
   `[${ids.map((id, index) => representFields(id, names[index] as string, tags[index]))}]`;
 
-/** The plants of a page as NDJSON: one StoredPlant a line. */
-export const representLines = ({ ids, names, tags }: PlantPage): string =>
-  ids.reduce((lines, id, index) => `${lines}${representFields(id, names[index] as string, tags[index])}\n`, '');
-
-/** `id`: decimal digits. Concatenated, because `JSON.rawJSON` takes four times as long. */
-const representFields = (id: string, name: string, tag: string | null | undefined): string => {
+/** The JSON of a plant. `id`: decimal digits. Concatenated, because `JSON.rawJSON` takes four times as long. */
+export const representFields = (id: string, name: string, tag: string | null | undefined): string => {
   const rest = typeof tag === 'string' ? `,"tag":${JSON.stringify(tag)}}` : '}';
   return `{"id":${id},"name":${JSON.stringify(name)}${rest}`;
 };

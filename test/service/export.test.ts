@@ -3,6 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { readConfig } from '../../src/config/config.ts';
 import { limitRequests } from '../../src/request-limits.ts';
+import { lockPlants } from '../support/lock-plants.ts';
+import { blockedStatements, waitForBlocked } from '../support/lock-table.ts';
 import { scrape } from '../support/scrape.ts';
 import { patientLookUps, startTestService, type TestService } from '../support/test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -149,6 +151,26 @@ describe('GET /plants/export', () => {
       expect([response.status, response.body.error]).toEqual([400, 1005]);
     },
   );
+
+  test('needs HTTP/1.1, because only chunks show that it is complete', async () => {
+    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+    socket.write(`GET /plants/export HTTP/1.0\r\nHost: x\r\nAuthorization: Bearer ${service.token}\r\n\r\n`);
+    const text = await readToEnd(socket);
+    expect(text).toMatch(/^HTTP\/1.1 400 /);
+    expect(text).toContain('"error":1006');
+  });
+
+  test('ends when its client disconnects before the first plant', async () => {
+    const unlock = await lockPlants(service.database.url);
+    const socket = await openExport();
+    await waitForBlocked(service.database, 'FROM plants');
+    socket.destroy();
+    await waitUntil('its line', () => lastLine() !== undefined);
+    expect(lastLine()).toMatchObject({ level: 'info', msg: 'request aborted' });
+    // PostgreSQL looks for its client every five seconds.
+    await waitUntil('its statement to end', async () => (await blockedStatements(service.database)).length === 0);
+    await unlock();
+  });
 
   test('responds to HEAD without a body', async () => {
     await insertMany();

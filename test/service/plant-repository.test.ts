@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
-import { createPlantPages } from '../../src/plants/plant-pages.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
@@ -124,53 +123,5 @@ describe('search', () => {
     await insert(2, 'x');
     const page = await repository.search({ limit: 10 });
     expect([page.ids.at(-1), page.hasNext]).toEqual(['1', true]);
-  });
-
-  test.each([
-    [100, false],
-    [101, true],
-  ])('cuts a page before a plant of more than 100 bytes, if asked to: %d bytes: %j', async (bytes, isCut) => {
-    await insert(1, 'x');
-    await insert(2, 'x'.repeat(bytes - 1), 'x');
-    await insert(3, 'x');
-    const page = await repository.search({ limit: 10 }, { maxPlantBytes: 100 });
-    expect([page.ids, page.isCut, page.hasNext]).toEqual(isCut ? [['1'], true, true] : [['1', '2', '3'], false, false]);
-  });
-
-  test('and before the first plant, but not because of the next page', async () => {
-    await insert(1, 'x');
-    await insert(2, 'x'.repeat(101));
-    const page = async (after?: bigint) => repository.search({ limit: 1, after }, { maxPlantBytes: 100 });
-    expect(await page()).toMatchObject({ ids: ['1'], isCut: false, hasNext: true });
-    expect(await page(1n)).toMatchObject({ ids: [], isCut: true, hasNext: true });
-  });
-
-  test('reads the same page in any number of pieces', async () => {
-    await testDatabase.query(
-      "INSERT INTO plants SELECT i, 'Fir ' || i, nullif(i % 2, 0) FROM generate_series(1, 100) i",
-    );
-    for (const limit of [1, 9, 10, 99, 100, 101]) {
-      for (const after of [undefined, 99n, 100n]) {
-        const page = await repository.search({ limit, after });
-        for (const pieces of [2, 10, 1000]) expect(await repository.search({ limit, after }, { pieces })).toEqual(page);
-      }
-    }
-  });
-
-  test.each([1, 3, 5])('reads a page in %d pieces', async (pieces) => {
-    for (const id of [1, 2, 3, 4, 5]) await insert(id, 'Fir');
-    const query = jest.fn((...[sql, ...values]: Parameters<Database['$queryRaw']>) =>
-      database.$queryRaw(sql, ...values),
-    );
-    await createPlantPages({ database: { $queryRaw: query } as unknown as Database }).search({ limit: 4 }, { pieces });
-    expect(await query.mock.results[0]?.value).toHaveLength(pieces);
-  });
-
-  test('cuts a page at the end of a piece and within it', async () => {
-    for (const id of [1, 2, 3, 4, 5]) await insert(id, 'x'.repeat(10));
-    const page = async (maxBytes: number) => repository.search({ limit: 5 }, { maxBytes, pieces: 3 });
-    expect(await page(20)).toMatchObject({ ids: ['1', '2'], isCut: true, hasNext: true });
-    expect(await page(30)).toMatchObject({ ids: ['1', '2', '3'], isCut: true, hasNext: true });
-    expect(await page(50)).toMatchObject({ ids: ['1', '2', '3', '4', '5'], isCut: false, hasNext: false });
   });
 });

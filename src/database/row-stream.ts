@@ -1,0 +1,91 @@
+import { Readable } from 'node:stream';
+import { Client, Query, type QueryArrayConfig } from 'pg';
+import { BULK_STATEMENT_TIMEOUT } from './database.ts';
+import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
+
+/** The size of the pieces of a stream, in bytes. The stall timeout of a response restarts with each piece that the client reads. */
+const PIECE = 16_384;
+/** How often PostgreSQL looks whether it still has a client while it finds no rows, in ms. */
+const CLIENT_CHECK_INTERVAL = 5000;
+
+export type RowStreamOptions = {
+  url: string;
+  /** How long to wait for a connection, in ms. */
+  connectTimeout: number;
+  /** How long PostgreSQL may send nothing while the consumer wants more, in ms, before a quarter is added. */
+  silenceTimeout?: number;
+};
+
+type Statement<Row> = {
+  sql: { text: string; values: unknown[] };
+  /** `false`: PostgreSQL does not sort first if an index has the rows in order, so that they come at once. */
+  maySort: boolean;
+  head: string;
+  /** Receives a row as an array, with int8 values as text. */
+  write: (row: Row) => string;
+  /** Destroys the stream. */
+  signal: AbortSignal;
+};
+
+/**
+ * Streams the rows of a statement as UTF-8 text, on a connection of its own. The statement sees one snapshot and has no
+ * timeout as a whole. Reads as fast as the consumer does.
+ * @returns once there is something to read, or the statement has ended. To be destroyed if it is not read to its end
+ */
+export const openRowStream = async <Row extends unknown[]>(
+  { url, connectTimeout, silenceTimeout = BULK_STATEMENT_TIMEOUT }: RowStreamOptions,
+  { sql, maySort, head, write, signal }: Statement<Row>,
+): Promise<Readable> => {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectTimeout, keepAlive: true });
+  // A broken connection also fails the statement. Without a listener, the event would crash the process.
+  client.on('error', () => {});
+  await client.connect();
+  closeWhenSilent(client);
+  startSilenceTimeout(client, silenceTimeout);
+  // Only Linux, macOS and BSD know it. Without it, PostgreSQL notices a lost client when it sends a row.
+  await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`).catch(() => {});
+  await client.query(`SET statement_timeout = 0; SET enable_sort = ${maySort}`);
+  const socket = socketOf(client);
+  const stream = new Readable({
+    signal,
+    read: () => {
+      startSilenceTimeout(client, silenceTimeout);
+      socket.resume();
+    },
+    // Closes the connection, because PostgreSQL would otherwise send all other rows first.
+    destroy: (error, done) => {
+      stopSilenceTimeout(client);
+      socket.resume();
+      client.end(() => {});
+      done(error);
+    },
+  });
+  let text = head;
+  const flush = () => {
+    const bytes = Buffer.from(text);
+    text = '';
+    let isWanted = true;
+    for (let start = 0; start < bytes.length; start += PIECE)
+      isWanted = stream.push(bytes.subarray(start, start + PIECE));
+    if (isWanted) return;
+    stopSilenceTimeout(client);
+    socket.pause();
+  };
+  const query = new Query<Row>({ ...sql, rowMode: 'array' } as QueryArrayConfig);
+  query.on('row', (row) => {
+    text += write(row);
+    if (text.length >= PIECE) flush();
+  });
+  query.on('end', () => {
+    flush();
+    stream.push(null);
+  });
+  query.on('error', (error) => stream.destroy(error));
+  client.query(query);
+  await new Promise<void>((resolve, reject) => {
+    // Stays: the consumer may attach its own listener later.
+    stream.on('error', reject);
+    stream.once('readable', resolve);
+  });
+  return stream;
+};

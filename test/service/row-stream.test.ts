@@ -1,0 +1,108 @@
+import { setTimeout } from 'node:timers/promises';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { openRowStream } from '../../src/database/row-stream.ts';
+import { createPlantExports } from '../../src/exports/export-plants.ts';
+import { lockPlants } from '../support/lock-plants.ts';
+import { waitForBlocked } from '../support/lock-table.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+jest.setTimeout(30_000);
+
+/** Less than a quarter more, in ms, ends a stream whose statement sends nothing. */
+const SILENCE = 800;
+
+const database = useTestDatabase();
+const options = (silenceTimeout = 60_000) => ({ url: database.url, connectTimeout: 5000, silenceTimeout });
+const open = ({ silenceTimeout = 60_000, signal = new AbortController().signal, onRow = () => {} } = {}) =>
+  openRowStream<[string]>(options(silenceTimeout), {
+    sql: { text: 'SELECT name FROM plants ORDER BY id', values: [] },
+    maySort: false,
+    head: '',
+    write: ([name]) => {
+      onRow();
+      return `${name}\n`;
+    },
+    signal,
+  });
+const backends = async () =>
+  (
+    await database.query(
+      'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state IS NOT NULL AND pid <> pg_backend_pid()',
+    )
+  ).length;
+
+const insert = (count: number, bytes: number) =>
+  database.query(`INSERT INTO plants SELECT id, repeat('x', ${bytes}) FROM generate_series(1, ${count}) AS id`);
+
+beforeEach(() => database.query('TRUNCATE plants'));
+
+describe('a stream of rows', () => {
+  test('is in pieces of at most 16 KiB, however long a row is', async () => {
+    await insert(3, 1_000_000);
+    const pieces: Buffer[] = await (await open()).toArray();
+    expect(Buffer.concat(pieces).toString()).toBe(`${'x'.repeat(1_000_000)}\n`.repeat(3));
+    expect(Math.max(...pieces.map(({ length }) => length))).toBe(16_384);
+  });
+
+  test('reads no further than its reader, who may pause for longer than the silence timeout', async () => {
+    await insert(3000, 10_000);
+    let rows = 0;
+    const stream = await open({
+      silenceTimeout: SILENCE,
+      onRow: () => {
+        rows += 1;
+      },
+    });
+    await setTimeout(2 * SILENCE);
+    const ahead = rows;
+    expect(ahead).toBeLessThan(100);
+    await setTimeout(100);
+    expect(rows).toBe(ahead);
+    expect(Buffer.concat(await stream.toArray())).toHaveLength(3000 * 10_001);
+    expect(rows).toBe(3000);
+  });
+
+  test('does not end at the statement timeout of the database', async () => {
+    await insert(3000, 10_000);
+    await database.query(`ALTER DATABASE ${database.name} SET statement_timeout = 200`);
+    const stream = await open();
+    await setTimeout(400);
+    expect(Buffer.concat(await stream.toArray())).toHaveLength(3000 * 10_001);
+    await database.query(`ALTER DATABASE ${database.name} RESET statement_timeout`);
+  });
+
+  test('ends its statement when it is destroyed', async () => {
+    await insert(3000, 10_000);
+    (await open()).destroy();
+    await waitUntil('its end', async () => (await backends()) === 0);
+  });
+
+  test('ends its statement when it is aborted before the first row', async () => {
+    const unlock = await lockPlants(database.url);
+    const controller = new AbortController();
+    const stream = open({ signal: controller.signal });
+    const failed = expect(stream).rejects.toMatchObject({ name: 'AbortError' });
+    await waitForBlocked(database, 'SELECT name');
+    controller.abort();
+    await failed;
+    // Only the connection that holds the lock is left.
+    await waitUntil('its end', async () => (await backends()) === 1);
+    await unlock();
+  });
+});
+
+describe('an export whose first plant takes too long', () => {
+  test.each([
+    [{ nameContains: 'Fir' }, 'SearchTimeoutError'],
+    [{ tag: 'Abies' }, 'SearchTimeoutError'],
+    [{}, 'SilenceError'],
+  ])('with the filter %j fails with a %s', async (filter, name) => {
+    const unlock = await lockPlants(database.url);
+    const { read, counts } = createPlantExports({ database: options(SILENCE), limit: 1 });
+    const exported = { format: 'csv', onRow: () => {}, signal: new AbortController().signal, ...filter } as const;
+    await expect(read(exported, async () => {})).rejects.toMatchObject({ name });
+    expect(counts).toEqual({ inProgress: 0, rows: 0 });
+    await unlock();
+  });
+});
