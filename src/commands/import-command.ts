@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
+import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, type ImportOptions, MAX_ERRORS } from '../imports/import.ts';
 import { MAX_ATOMIC_ROWS } from '../imports/import-atomically.ts';
-import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, MAX_ERRORS } from '../imports/import-parameters.ts';
-import type { ImportOptions } from '../imports/import-summary.ts';
 import { formatOf, STDIO } from './bulk-file.ts';
 import { CommandError } from './command-error.ts';
 import { type ImportFile, importFiles } from './import-files.ts';

@@ -81,7 +81,7 @@ describe('any plants', () => {
           yield pageOf(rows);
         })();
         const imported = await Array.fromAsync(read(writeRows(format, pages), { maxLineBytes: 1_048_576 }));
-        const plants = imported.map((found) => ('plant' in found ? found.plant : found));
+        const plants = imported.flat().map((found) => ('plant' in found ? found.plant : found));
         expect(plants.map((plant) => ({ tag: undefined, ...plant }))).toEqual(
           rows.map(([id, name, tag]) => ({ id: BigInt(id), name, tag: tag ?? undefined })),
         );

@@ -3,8 +3,8 @@ import { commonErrors } from '../http/common-errors.ts';
 import type { Operation, Path } from '../openapi/describe-paths.ts';
 import { type Parameter, schemaReference, toJsonSchema } from '../openapi/openapi.ts';
 import { newPlantSchema } from '../plants/plant.ts';
+import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, type importQuerySchema, MAX_ERRORS } from './import.ts';
 import { MAX_ATOMIC_ROWS } from './import-atomically.ts';
-import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, type importQuerySchema, MAX_ERRORS } from './import-parameters.ts';
 
 const count = (description: string) => z.int().min(0).describe(description);
 

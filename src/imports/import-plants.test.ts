@@ -2,12 +2,9 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
-import { ImportInterruptedError } from './import-errors.ts';
+import { ImportInterruptedError, type ImportOptions, type ImportRow, type PlantRow } from './import.ts';
 import { importPlants } from './import-plants.ts';
 import type { ImportRepository } from './import-repository.ts';
-import type { ImportRow } from './import-row.ts';
-import type { ImportOptions } from './import-summary.ts';
-import type { PlantRow } from './import-tally.ts';
 
 const OPTIONS: ImportOptions = { onConflict: 'error', dryRun: false, atomic: false, maxErrors: 1000 };
 
@@ -24,7 +21,6 @@ const createTable = (
     open: async () => ({
       lanes: 2,
       commit: async () => {},
-      close: async () => {},
       store: async (rows) => {
         sent.push(rows.length);
         underWay += 1;
@@ -44,9 +40,9 @@ const createTable = (
   return { table, sent, repository, mostUnderWay: () => mostUnderWay };
 };
 
-async function* rowsOf(ids: readonly (number | bigint)[], length = 1): AsyncGenerator<ImportRow> {
+async function* rowsOf(ids: readonly (number | bigint)[], length = 1): AsyncGenerator<ImportRow[]> {
   for (const [index, id] of ids.entries()) {
-    yield { line: index + 1, plant: { id: BigInt(id), name: `${index + 1}`.padEnd(length) } };
+    yield [{ line: index + 1, plant: { id: BigInt(id), name: `${index + 1}`.padEnd(length) } }];
   }
 }
 
@@ -98,10 +94,10 @@ describe('importPlants', () => {
     let stored = 0;
     let mostAhead = 0;
     async function* counted() {
-      for await (const row of rowsOf(range(20_000))) {
+      for await (const rows of rowsOf(range(20_000))) {
         read += 1;
         mostAhead = Math.max(mostAhead, read - stored);
-        yield row;
+        yield rows;
       }
     }
     const onProgress = ({ created }: { created: number }) => {
@@ -112,10 +108,12 @@ describe('importPlants', () => {
   });
 
   test.each([0, 1, 5])('stops if more than %d rows fail, and stores the rows before', async (maxErrors) => {
-    async function* rows(): AsyncGenerator<ImportRow> {
+    async function* rows(): AsyncGenerator<ImportRow[]> {
       for (const id of range(100)) {
-        yield { line: 2 * id + 1, plant: { id: BigInt(id), name: '' } };
-        yield { line: 2 * id + 2, id: BigInt(id), error: 1003, message: 'wrong' };
+        yield [
+          { line: 2 * id + 1, plant: { id: BigInt(id), name: '' } },
+          { line: 2 * id + 2, id: BigInt(id), error: 1003, message: 'wrong' },
+        ];
       }
     }
     const { table, repository } = createTable();
@@ -185,9 +183,9 @@ describe('importPlants', () => {
   test('stops before the next row when aborted', async () => {
     const abort = new AbortController();
     async function* rows() {
-      for await (const row of rowsOf(range(10_000))) {
-        if (row.line === 4001) abort.abort();
-        yield row;
+      for await (const rows of rowsOf(range(10_000))) {
+        if (rows[0]?.line === 4001) abort.abort();
+        yield rows;
       }
     }
     const { table, repository } = createTable();

@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts';
+import { toArrays } from './insert-plants.ts';
 import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
 import { createdOnly, storeBatch } from './store-batch.ts';
@@ -72,14 +73,3 @@ const insertRows = async (database: Database, plants: NewPlant[]) => {
 const toStoredPlant = ({ id, name, tag }: Row): StoredPlant => ({ id, name, tag: tag ?? undefined });
 
 const contentOf = ({ name, tag }: StoredPlant) => ({ name, tag: tag ?? null });
-
-/** Plants as arrays of columns, in PostgreSQL's notation (manual §8.15.6). */
-export const toArrays = (plants: readonly NewPlant[]) => ({
-  ids: `{${plants.map(({ id }) => id)}}`,
-  names: textArray(plants.map(({ name }) => name)),
-  tags: textArray(plants.map(({ tag }) => tag)),
-});
-
-/** A `text[]` in PostgreSQL's notation (manual §8.15.6). */
-const textArray = (texts: (string | undefined)[]): string =>
-  `{${texts.map((text) => (text === undefined ? 'NULL' : `"${text.replace(/[\\"]/g, '\\$&')}"`))}}`;
