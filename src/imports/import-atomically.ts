@@ -9,7 +9,7 @@ import {
   type PlantRow,
   type ReadRows,
 } from './import.ts';
-import { createChunk } from './import-lanes.ts';
+import { chunksOf } from './import-lanes.ts';
 import type { ImportRepository } from './import-repository.ts';
 import { createTally, type ImportTally } from './import-tally.ts';
 
@@ -62,24 +62,16 @@ const readAll = async (read: ReadRows, tally: ImportTally, signal: AbortSignal):
   let length = 0;
   for await (const rows of read(signal)) {
     signal.throwIfAborted();
-    for (const row of rows) {
-      if ('error' in row) tally.fail(row);
-      else {
-        plants.push(row);
-        length += lengthOf(row.plant);
-      }
-      if (tally.isOver()) return plants;
-      if (plants.length + tally.counts.failed > MAX_ATOMIC_ROWS) throw tooLarge(`${MAX_ATOMIC_ROWS} rows`);
-      if (length > MAX_ATOMIC_LENGTH) throw tooLarge(`${MAX_ATOMIC_LENGTH} characters of names and tags`);
+    for (const row of tally.takePlants(rows)) {
+      plants.push(row);
+      length += lengthOf(row.plant);
     }
+    if (tally.isOver()) break;
+    if (plants.length + tally.counts.failed > MAX_ATOMIC_ROWS) throw tooLarge(`${MAX_ATOMIC_ROWS} rows`);
+    if (length > MAX_ATOMIC_LENGTH) throw tooLarge(`${MAX_ATOMIC_LENGTH} characters of names and tags`);
   }
   return plants;
 };
 
 const tooLarge = (limit: string) =>
   new AtomicImportTooLargeError(`An import with atomic=true should have at most ${limit}. Nothing is stored.`);
-
-const chunksOf = (plants: PlantRow[]): PlantRow[][] => {
-  const chunk = createChunk();
-  return [...plants.map(chunk.add), chunk.take()].filter((rows) => rows !== undefined);
-};

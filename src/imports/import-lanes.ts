@@ -8,27 +8,20 @@ import type { ImportTally } from './import-tally.ts';
 const MAX_CHUNK_ROWS = 2000;
 const MAX_CHUNK_LENGTH = 524_288;
 
-/** Collects rows into chunks. */
-export const createChunk = () => {
-  let rows: PlantRow[] = [];
+/** Divides rows into chunks. */
+export const chunksOf = (rows: PlantRow[]): PlantRow[][] => {
+  const chunks: PlantRow[][] = [];
   let length = 0;
-  /** @returns the rows since the last chunk */
-  const take = (): PlantRow[] => {
-    const taken = rows;
-    rows = [];
-    length = 0;
-    return taken;
-  };
-  /** @returns the previous chunk if the row does not fit into it */
-  const add = (row: PlantRow): PlantRow[] | undefined => {
-    const rowLength = lengthOf(row.plant);
-    const isFull = rows.length === MAX_CHUNK_ROWS || (rows.length > 0 && length + rowLength > MAX_CHUNK_LENGTH);
-    const full = isFull ? take() : undefined;
-    rows.push(row);
-    length += rowLength;
-    return full;
-  };
-  return { add, take };
+  for (const row of rows) {
+    const last = chunks.at(-1);
+    length += lengthOf(row.plant);
+    if (last && last.length < MAX_CHUNK_ROWS && length <= MAX_CHUNK_LENGTH) last.push(row);
+    else {
+      chunks.push([row]);
+      length = lengthOf(row.plant);
+    }
+  }
+  return chunks;
 };
 
 type LanesOptions = {

@@ -1,10 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
+import { OutcomeUnknownError } from '../database/database-error.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
 import { ImportInterruptedError, type ImportOptions, type ImportRow, type PlantRow } from './import.ts';
 import { importPlants } from './import-plants.ts';
-import type { ImportRepository } from './import-repository.ts';
+import type { ImportRepository, StoreRows } from './import-repository.ts';
+import type { RowOutcome } from './import-tally.ts';
 
 const OPTIONS: ImportOptions = { onConflict: 'error', dryRun: false, atomic: false, maxErrors: 1000 };
 
@@ -153,6 +155,46 @@ describe('importPlants', () => {
     expect(error).toMatchObject({ cause: broken, storedUpTo: 4000, counts: { created: 4000 } });
     expect(error.message).toMatch(/onConflict=replace\.$/);
     expect(table.size).toBe(4000);
+  });
+
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
+  test.each([
+    ['No row is stored', 'PostgreSQL cannot be reached', [refused]],
+    ['It is not known whether any row is stored', 'the connection is lost', [new OutcomeUnknownError('lost')]],
+    ['It is not known whether any row is stored', 'the second chunk is stored before the first fails', [refused, 0]],
+    [
+      'It is not known whether any row is stored',
+      'one of the chunks may be stored',
+      [refused, new OutcomeUnknownError()],
+    ],
+  ])('says: %s, if %s', async (expected, _event, outcomes) => {
+    let call = 0;
+    const store: StoreRows = async (rows) => {
+      const outcome = outcomes[call++];
+      await setTimeout(10 * (outcomes.length - call));
+      return rows.map(() => outcome || undefined) as RowOutcome[];
+    };
+    const repository = { open: async () => ({ store, lanes: 2 }) };
+    const rows = range(2000 * outcomes.length);
+    await expect(importPlants(() => rowsOf(rows), OPTIONS, { repository, signal: never })).rejects.toThrow(
+      `${expected}. Repeat the import with onConflict=skip.`,
+    );
+  });
+
+  test('keeps the errors of failed rows if it is interrupted', async () => {
+    async function* rows(): AsyncGenerator<ImportRow[]> {
+      yield [{ line: 2, id: 7n, error: 1003, message: 'wrong' }];
+      throw new Error('stalled');
+    }
+    for (const atomic of [false, true]) {
+      const { repository } = createTable();
+      const importing = importPlants(() => rows(), { ...OPTIONS, atomic }, { repository, signal: never });
+      await expect(importing).rejects.toMatchObject({
+        counts: { created: 0, replaced: 0, skipped: 0, failed: 1 },
+        errors: [{ line: 2, id: 7n, error: 1003, message: 'wrong' }],
+      });
+    }
   });
 
   test('opens the repository at the first chunk, and says that no row is stored if none was sent', async () => {

@@ -4,10 +4,11 @@ import {
   type ImportOptions,
   type ImportProgress,
   type ImportSummary,
+  type PlantRow,
   type ReadRows,
 } from './import.ts';
 import { importAtomically } from './import-atomically.ts';
-import { createChunk, createLanes } from './import-lanes.ts';
+import { chunksOf, createLanes } from './import-lanes.ts';
 import type { Pace } from './import-pace.ts';
 import type { ImportRepository } from './import-repository.ts';
 import { createTally } from './import-tally.ts';
@@ -54,18 +55,14 @@ const importInChunks = async (
     },
     onFailed: (cause) => ending.abort(cause),
   });
-  const chunk = createChunk();
+  let rest: PlantRow[] = [];
   const sendFullChunks = async () => {
     for await (const rows of read(signal)) {
-      for (const row of rows) {
-        signal.throwIfAborted();
-        if ('error' in row) tally.fail(row);
-        else {
-          const full = chunk.add(row);
-          if (full) await lanes.send(full);
-        }
-        if (tally.isOver()) return;
-      }
+      const chunks = chunksOf([...rest, ...tally.takePlants(rows)]);
+      rest = chunks.pop() ?? [];
+      for (const chunk of chunks) await lanes.send(chunk);
+      if (tally.isOver()) return;
+      signal.throwIfAborted();
     }
   };
   try {
@@ -73,7 +70,7 @@ const importInChunks = async (
       if (signal.reason !== TOO_MANY_FAILED) throw error;
     });
     // Rows before the one that exceeded `maxErrors` are stored, too.
-    await lanes.send(chunk.take());
+    await lanes.send(rest);
     await lanes.finish();
     return { ...tally.counts, errors: tally.errors(), isAccepted: !tally.isOver() };
   } catch (error) {

@@ -2,7 +2,14 @@ import { isRowRefusal } from '../database/database-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { plantErrorCodes } from '../plants/plant-api-errors.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
-import { type ImportCounts, type ImportOptions, NO_COUNTS, type PlantRow, type RowError } from './import.ts';
+import {
+  type ImportCounts,
+  type ImportOptions,
+  type ImportRow,
+  NO_COUNTS,
+  type PlantRow,
+  type RowError,
+} from './import.ts';
 
 /** The outcome of a row: undefined if it was created, an error if its id is taken or the database rejected it. */
 export type RowOutcome = undefined | 'replaced' | Error;
@@ -34,15 +41,26 @@ export const createTally = ({ onConflict, maxErrors }: Pick<ImportOptions, 'onCo
     else throw outcome;
   };
 
+  /** Whether too many rows failed, so the import must stop. */
+  const isOver = () => counts.failed > maxErrors;
+
   return {
     counts,
-    fail,
+    isOver,
+    /** Counts the rows that are not valid. @returns the others, up to the one at which the import must stop */
+    takePlants: (rows: ImportRow[]): PlantRow[] => {
+      const plants: PlantRow[] = [];
+      for (const row of rows) {
+        if ('plant' in row) plants.push(row);
+        else fail(row);
+        if (isOver()) break;
+      }
+      return plants;
+    },
     /** @throws an outcome that is an error but not about its row */
     addAll: (rows: PlantRow[], outcomes: RowOutcome[]): void => {
       for (const [index, row] of rows.entries()) add(row, outcomes[index]);
     },
-    /** Whether too many rows failed, so the import must stop. */
-    isOver: (): boolean => counts.failed > maxErrors,
     /** The first errors in line order: as many as may occur, and the one that stopped the import. */
     errors: (): RowError[] => errors.toSorted((a, b) => a.line - b.line).slice(0, maxErrors + 1),
   };
