@@ -35,7 +35,7 @@ export const importAtomically = async (
     // If a row is already known to fail, only checks the others.
     const writer = await repository.open({ ...options, dryRun: options.dryRun || tally.counts.failed > 0 });
     try {
-      for (const chunk of chunksOf(plants.toSorted(byId))) {
+      for await (const chunk of chunksOf([plants.toSorted(byId)])) {
         tally.addAll(chunk, await writer.store(chunk));
         if (tally.isOver()) break;
       }

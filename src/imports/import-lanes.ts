@@ -9,20 +9,24 @@ const MAX_CHUNK_ROWS = 2000;
 const MAX_CHUNK_LENGTH = 524_288;
 
 /** Divides rows into chunks. */
-export const chunksOf = (rows: PlantRow[]): PlantRow[][] => {
-  const chunks: PlantRow[][] = [];
+export async function* chunksOf(
+  rowsInOrder: AsyncIterable<PlantRow[]> | Iterable<PlantRow[]>,
+): AsyncGenerator<PlantRow[]> {
+  let chunk: PlantRow[] = [];
   let length = 0;
-  for (const row of rows) {
-    const last = chunks.at(-1);
-    length += lengthOf(row.plant);
-    if (last && last.length < MAX_CHUNK_ROWS && length <= MAX_CHUNK_LENGTH) last.push(row);
-    else {
-      chunks.push([row]);
-      length = lengthOf(row.plant);
+  for await (const rows of rowsInOrder) {
+    for (const row of rows) {
+      length += lengthOf(row.plant);
+      if (chunk.length === MAX_CHUNK_ROWS || (chunk.length > 0 && length > MAX_CHUNK_LENGTH)) {
+        yield chunk;
+        chunk = [];
+        length = lengthOf(row.plant);
+      }
+      chunk.push(row);
     }
   }
-  return chunks;
-};
+  if (chunk.length > 0) yield chunk;
+}
 
 type LanesOptions = {
   /** Called before the first chunk, because a writer may hold a connection, and the client may send its rows slowly. */
@@ -47,8 +51,8 @@ export const createLanes = ({ open, pace, tally, onStored, onFailed }: LanesOpti
   let failure: { cause: unknown } | undefined;
   let isAnyUnknown = false;
 
-  const store = async (rows: PlantRow[], lastLine: number, to: ImportWriter) => {
-    const chunk = { lastLine, isStored: false };
+  const store = async (rows: PlantRow[], to: ImportWriter) => {
+    const chunk = { lastLine: rows.at(-1)?.line ?? 0, isStored: false };
     sent.push(chunk);
     try {
       tally.addAll(rows, await pace(rows, to.store));
@@ -68,8 +72,6 @@ export const createLanes = ({ open, pace, tally, onStored, onFailed }: LanesOpti
   return {
     /** Waits for a free lane and sends a chunk. @throws the error of an earlier chunk, or of `open` */
     send: async (rows: PlantRow[]): Promise<void> => {
-      const lastLine = rows.at(-1)?.line;
-      if (lastLine === undefined) return;
       writer ??= await open();
       const { lanes } = writer;
       const ids = new Set(rows.map(({ plant }) => plant.id));
@@ -77,7 +79,7 @@ export const createLanes = ({ open, pace, tally, onStored, onFailed }: LanesOpti
         await Promise.race(underWay.values().map(({ settled }) => settled));
       }
       if (failure !== undefined) throw failure.cause;
-      const chunk = { ids, settled: store(rows, lastLine, writer).then(() => void underWay.delete(chunk)) };
+      const chunk = { ids, settled: store(rows, writer).then(() => void underWay.delete(chunk)) };
       underWay.add(chunk);
     },
     /** Waits until no chunk is in flight. @throws the error of the first chunk that failed */

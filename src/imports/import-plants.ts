@@ -4,7 +4,6 @@ import {
   type ImportOptions,
   type ImportProgress,
   type ImportSummary,
-  type PlantRow,
   type ReadRows,
 } from './import.ts';
 import { importAtomically } from './import-atomically.ts';
@@ -55,22 +54,20 @@ const importInChunks = async (
     },
     onFailed: (cause) => ending.abort(cause),
   });
-  let rest: PlantRow[] = [];
-  const sendFullChunks = async () => {
-    for await (const rows of read(signal)) {
-      const chunks = chunksOf([...rest, ...tally.takePlants(rows)]);
-      rest = chunks.pop() ?? [];
-      for (const chunk of chunks) await lanes.send(chunk);
-      if (tally.isOver()) return;
-      signal.throwIfAborted();
+  /** The plants before the row at which the import must stop. */
+  const readPlants = async function* () {
+    try {
+      for await (const rows of read(signal)) {
+        yield tally.takePlants(rows);
+        if (tally.isOver()) return;
+        signal.throwIfAborted();
+      }
+    } catch (error) {
+      if (signal.reason !== TOO_MANY_FAILED) throw error;
     }
   };
   try {
-    await sendFullChunks().catch((error: unknown) => {
-      if (signal.reason !== TOO_MANY_FAILED) throw error;
-    });
-    // Rows before the one that exceeded `maxErrors` are stored, too.
-    await lanes.send(rest);
+    for await (const chunk of chunksOf(readPlants())) await lanes.send(chunk);
     await lanes.finish();
     return { ...tally.counts, errors: tally.errors(), isAccepted: !tally.isOver() };
   } catch (error) {
