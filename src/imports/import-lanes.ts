@@ -44,53 +44,50 @@ type LanesOptions = {
  */
 export const createLanes = ({ open, pace, tally, onStored, onFailed }: LanesOptions) => {
   let writer: ImportWriter | undefined;
-  /** Chunks in order, from the first that is not stored yet. Without their ids: a chunk may wait for a lock for long. */
-  const sent: { lastLine: number; isStored: boolean }[] = [];
-  const underWay = new Set<{ ids: Set<bigint>; settled: Promise<void> }>();
-  let storedUpTo = 0;
+  /** Chunks in order, until they are stored. `after`: the last line of the chunk before. */
+  const unfinished = new Set<{ ids: Set<bigint>; after: number; settled: Promise<void> }>();
+  let sentUpTo = 0;
   let failure: { cause: unknown } | undefined;
   let isAnyUnknown = false;
 
-  const store = async (rows: PlantRow[], to: ImportWriter) => {
-    const chunk = { lastLine: rows.at(-1)?.line ?? 0, isStored: false };
-    sent.push(chunk);
-    try {
-      tally.addAll(rows, await pace(rows, to.store));
-      chunk.isStored = true;
-      for (let first = sent[0]; first?.isStored; first = sent[0]) {
-        storedUpTo = first.lastLine;
-        sent.shift();
-      }
-      onStored();
-    } catch (cause) {
-      failure ??= { cause };
-      isAnyUnknown ||= cause instanceof OutcomeUnknownError;
-      onFailed(cause);
-    }
+  const onError = (cause: unknown) => {
+    failure ??= { cause };
+    isAnyUnknown ||= cause instanceof OutcomeUnknownError;
+    onFailed(cause);
   };
 
   return {
     /** Waits for a free lane and sends a chunk. @throws the error of an earlier chunk, or of `open` */
     send: async (rows: PlantRow[]): Promise<void> => {
       writer ??= await open();
-      const { lanes } = writer;
+      const { lanes, store } = writer;
       const ids = new Set(rows.map(({ plant }) => plant.id));
-      while (underWay.size >= lanes || underWay.values().some((chunk) => !chunk.ids.isDisjointFrom(ids))) {
-        await Promise.race(underWay.values().map(({ settled }) => settled));
+      const mustWait = () =>
+        unfinished.size >= lanes || unfinished.values().some((chunk) => !chunk.ids.isDisjointFrom(ids));
+      while (failure === undefined && mustWait()) {
+        await Promise.race(unfinished.values().map(({ settled }) => settled));
       }
       if (failure !== undefined) throw failure.cause;
-      const chunk = { ids, settled: store(rows, writer).then(() => void underWay.delete(chunk)) };
-      underWay.add(chunk);
+      const chunk = { ids, after: sentUpTo, settled: Promise.resolve() };
+      unfinished.add(chunk);
+      sentUpTo = rows.at(-1)?.line ?? sentUpTo;
+      chunk.settled = pace(rows, store)
+        .then((outcomes) => {
+          tally.addAll(rows, outcomes);
+          unfinished.delete(chunk);
+          onStored();
+        })
+        .catch(onError);
     },
     /** Waits until no chunk is in flight. @throws the error of the first chunk that failed */
     finish: async (): Promise<void> => {
-      await Promise.all(underWay.values().map(({ settled }) => settled));
+      await Promise.all(unfinished.values().map(({ settled }) => settled));
       if (failure !== undefined) throw failure.cause;
     },
     close: (): void => writer?.close?.(),
-    /** Whether rows of the chunk at which the import ended, or of a later one, may be stored. */
-    mayHaveStoredMore: (): boolean => isAnyUnknown || sent.some(({ isStored }) => isStored),
     /** Every row up to this line is stored or failed. */
-    storedUpTo: (): number => storedUpTo,
+    storedUpTo: (): number => unfinished.values().next().value?.after ?? sentUpTo,
+    /** Whether rows of a chunk that failed may be stored. */
+    isAnyUnknown: (): boolean => isAnyUnknown,
   };
 };

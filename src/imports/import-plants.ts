@@ -78,7 +78,7 @@ const importInChunks = async (
     );
     const { counts } = tally;
     const storedUpTo = lanes.storedUpTo();
-    const isUnknown = lanes.mayHaveStoredMore() || counts.created + counts.replaced > 0;
+    const isUnknown = lanes.isAnyUnknown() || counts.created + counts.replaced > 0;
     const stored = describeStored(storedUpTo, counts.failed, isUnknown);
     throw new ImportInterruptedError(
       options.dryRun ? 'Nothing is stored because this was a dry run.' : `${stored}. ${adviseRepeat(options)}`,

@@ -31,23 +31,23 @@ export type ImportRepository = {
 };
 
 /** Stores or checks plants with distinct ids. @returns the outcome for an id */
-type Run = (plants: NewPlant[]) => Promise<(id: bigint) => RowOutcome>;
+type Run = (statements: Statements, plants: NewPlant[]) => Promise<(id: bigint) => RowOutcome>;
 
 export const createImportRepository = ({ statements }: { statements: PoolStatements }): ImportRepository => ({
   open: async ({ onConflict, dryRun, atomic }) => {
     // On any connection: the table itself tells which ids occurred earlier in the import.
     if (!dryRun && !atomic && onConflict !== 'replace') {
-      const run = onConflict === 'error' ? insertUntilTaken(statements) : insertOrSkip(statements);
-      return { store: storeWith(run), lanes: LANES };
+      const run = onConflict === 'error' ? createInsertUntilTaken() : insertOrSkip;
+      return { store: storeWith(statements, run), lanes: LANES };
     }
     const own = await statements.reserve();
     try {
       const isTransaction = atomic && !dryRun;
       if (isTransaction) await own.query('BEGIN');
       if (dryRun || onConflict === 'replace') await own.query(CREATE_IMPORTED);
-      const run = dryRun ? check(own, onConflict) : onConflict === 'replace' ? replace(own) : insertOrSkip(own);
+      const run = dryRun ? check(onConflict) : onConflict === 'replace' ? replace : insertOrSkip;
       return {
-        store: storeWith(isTransaction ? withinSavepoint(own, run) : run),
+        store: storeWith(own, isTransaction ? withinSavepoint(run) : run),
         lanes: 1,
         commit: async () => void (isTransaction && (await own.query('COMMIT'))),
         close: own.release,
@@ -59,23 +59,21 @@ export const createImportRepository = ({ statements }: { statements: PoolStateme
   },
 });
 
-const storeWith =
-  (run: Run): StoreRows =>
-  (rows) =>
+const storeWith = (statements: Statements, run: Run): StoreRows => {
+  const send = (plants: NewPlant[]) => run(statements, plants);
+  return (rows) =>
     storeBatch(
       rows.map(({ plant }) => plant),
-      run,
+      send,
     );
+};
 
-const insertOrSkip =
-  (statements: Statements): Run =>
-  (plants) =>
-    insertPlants(statements, INSERT_OR_SKIP, plants);
+const insertOrSkip: Run = (statements, plants) => insertPlants(statements, INSERT_OR_SKIP, plants);
 
 /** Like `insertOrSkip`, but faster until an id is taken. Not within a transaction, which the failed statement would abort. */
-const insertUntilTaken = (statements: Statements): Run => {
+const createInsertUntilTaken = (): Run => {
   let isAnyTaken = false;
-  return async (plants) => {
+  return async (statements, plants) => {
     if (!isAnyTaken) {
       try {
         return await insertPlants(statements, INSERT_OR_FAIL, plants);
@@ -84,17 +82,17 @@ const insertUntilTaken = (statements: Statements): Run => {
         isAnyTaken = true;
       }
     }
-    return insertPlants(statements, INSERT_OR_SKIP, plants);
+    return insertOrSkip(statements, plants);
   };
 };
 
 /** Keeps a failed statement from aborting the whole transaction. */
 const withinSavepoint =
-  (statements: Statements, run: Run): Run =>
-  async (plants) => {
+  (run: Run): Run =>
+  async (statements, plants) => {
     await statements.query('SAVEPOINT chunk');
     try {
-      return await run(plants);
+      return await run(statements, plants);
     } catch (error) {
       // Fails, too, if the connection is lost; the original error says more.
       await statements.query('ROLLBACK TO SAVEPOINT chunk').catch(() => {});
@@ -122,13 +120,11 @@ const REPLACE = `
   )
   SELECT ARRAY(SELECT id FROM stored WHERE is_new) AS created, ARRAY(SELECT id FROM fresh) AS fresh`;
 
-const replace =
-  (statements: Statements): Run =>
-  async (plants) => {
-    const { ids, names, tags } = toArrays(plants);
-    const [row] = await statements.query<IdsByOutcome>(REPLACE, [ids, names, tags]);
-    return createdOrReplaced(row);
-  };
+const replace: Run = async (statements, plants) => {
+  const { ids, names, tags } = toArrays(plants);
+  const [row] = await statements.query<IdsByOutcome>(REPLACE, [ids, names, tags]);
+  return createdOrReplaced(row);
+};
 
 const CHECK = `
   WITH ${FRESH}
@@ -137,8 +133,8 @@ const CHECK = `
 
 /** Stores no plants; only adds the ids to the table `imported`. */
 const check =
-  (statements: Statements, onConflict: ImportOptions['onConflict']): Run =>
-  async (plants) => {
+  (onConflict: ImportOptions['onConflict']): Run =>
+  async (statements, plants) => {
     const [row] = await statements.query<IdsByOutcome>(CHECK, [toArrays(plants).ids]);
     return onConflict === 'replace' ? createdOrReplaced(row) : createdOnly(row?.created.map(BigInt) ?? []);
   };
