@@ -33,10 +33,10 @@ const toCommonApiError = (error: unknown): ApiError => {
   switch (classifyDatabaseError(error)) {
     case 'notMigrated':
       return unavailable(commonErrors.databaseNotMigrated, error);
+    case 'busy':
+      return unavailable(commonErrors.overloaded, error, BUSY);
     case 'conflict':
       return unavailable(commonErrors.overloaded, error, CONFLICT);
-    case 'interrupted':
-      return unavailable(commonErrors.databaseUnreachable, error, OUTCOME_UNKNOWN);
     case undefined:
       return new ApiError(commonErrors.internal, undefined, { cause: error });
     default:
@@ -44,6 +44,7 @@ const toCommonApiError = (error: unknown): ApiError => {
   }
 };
 
+const BUSY = 'All connections to the database are in use; nothing was changed. Try again later.';
 const CONFLICT = 'Concurrent changes to the same plants conflicted; nothing was changed. Try again later.';
 const OUTCOME_UNKNOWN =
   'The database was lost or took too long. The outcome is unknown. Retry; after a POST, code 1004 then means that the ' +

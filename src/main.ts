@@ -9,6 +9,7 @@ import { addImportCommand } from './commands/import-command.ts';
 import { leaseDatabase } from './commands/lease-database.ts';
 import { parseBrowser, parsePort } from './commands/option-parsers.ts';
 import { OutputError, print } from './commands/output.ts';
+import { addSearchIndexCommand } from './commands/search-index-command.ts';
 import { serve } from './commands/serve.ts';
 import { openStudio } from './commands/studio.ts';
 import { addTokenCommands } from './commands/token-commands.ts';
@@ -59,6 +60,7 @@ program
   .action(() => print(`${JSON.stringify(createOpenApiDocument(config()), null, 2)}\n`));
 addImportCommand(program, config);
 addExportCommand(program, config);
+addSearchIndexCommand(program, config);
 addTokenCommands(program.command('token').description('create, list and revoke access tokens'), config);
 
 /** Runs one command. @returns the exit code */

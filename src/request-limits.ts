@@ -16,6 +16,7 @@ export type RequestLimits = {
   newTokens: BatchLimits;
   searches: BatchLimits;
   changes: BatchLimits;
+  lockedPlants: BatchLimits;
   exports: {
     /** The maximum number in progress. Each has its own connection, in addition to DATABASE_CONNECTIONS. */
     count: number;
@@ -84,6 +85,7 @@ export const limitRequests = ({
     // Searches may take seconds, and changes wait for locked rows, so each has its own share of the connections.
     searches: { ...limits, batches: searches },
     changes: { ...limits, batches: changes },
+    lockedPlants: limits,
     imports: {
       count: MAX_IMPORTS,
       statementTimeout: Math.max(BULK_STATEMENT_TIMEOUT, statementTimeout),

@@ -1,6 +1,6 @@
 -- The database role of the running service. It can read and write rows, and owns nothing.
 --
--- Run this after the first `plant-store migrate`, as the role that migrates, on the same database. It can run again safely.
+-- Run this after the first `plant-store migrate`, as the role that migrates, on the same database. It is safe to run again.
 -- Then set the role's password, and use the role in the DATABASE_URL of the service:
 --
 --   psql --file deploy/postgres/store-role.sql "$DATABASE_URL_OF_THE_OWNER"
@@ -16,7 +16,7 @@ END $$;
 -- Before PostgreSQL 15, every role could create tables in this schema.
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO plant_store_server;
--- Imports note the ids that they have seen in a temporary table. By default everyone may make these.
+-- Some imports keep the ids of earlier rows in a temporary table. By default every role may create temporary tables.
 DO $$
 BEGIN
   EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO plant_store_server', current_database());

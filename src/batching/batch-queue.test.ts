@@ -298,14 +298,17 @@ describe('createBatchQueue', () => {
     expect(sent()).toEqual([[1], [4]]);
   });
 
-  test('keeps the waiting items if a batch fails for another reason', async () => {
+  test.each([
+    ['Denied', { code: '42501' }],
+    ['Busy', { message: 'timeout exceeded when trying to connect' }],
+  ])('keeps the waiting items if a batch fails for another reason: %s', async (name, error) => {
     const { add, sent, end } = start();
     const results = [add(1)];
     await turn();
     results.push(add(2));
-    await end(0, [Object.assign(new Error(), { code: '42501', name: 'Denied' })]);
+    await end(0, [Object.assign(new Error(), { ...error, name })]);
     await end(1);
-    expect(await Promise.all(results)).toEqual(['Denied', 'done']);
+    expect(await Promise.all(results)).toEqual([name, 'done']);
     expect(sent()).toEqual([[1], [2]]);
   });
 

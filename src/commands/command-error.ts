@@ -3,6 +3,7 @@ import { type Config, ConfigError } from '../config/config.ts';
 import { DatabaseEncodingError } from '../database/database-encoding.ts';
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { MigrationError } from '../database/migrate.ts';
+import { SearchIndexError } from '../database/search-index.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/binaries.ts';
 import { ListenError } from '../server/http-server.ts';
 import { dataFolder } from './lease-database.ts';
@@ -20,6 +21,7 @@ const OPERATIONAL_ERRORS = [
   EmbeddedPostgresError,
   ListenError,
   MigrationError,
+  SearchIndexError,
 ];
 
 /** A folder that is missing, full, read-only, another user's, or not a folder. */

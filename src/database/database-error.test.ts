@@ -35,7 +35,8 @@ describe('classifyDatabaseError', () => {
   });
 
   test.each([
-    ['unreachable', 'timeout exceeded when trying to connect'],
+    ['busy', 'timeout exceeded when trying to connect'],
+    ['unreachable', 'timeout expired'],
     ['unreachable', 'Connection terminated due to connection timeout'],
     ['unreachable', 'The server does not support SSL connections'],
     ['interrupted', 'Connection terminated unexpectedly'],
@@ -46,11 +47,11 @@ describe('classifyDatabaseError', () => {
   });
 });
 
-test('only the SQLSTATE classes 22 and 23 mean a rejected row', () => {
-  for (const code of ['22001', '22021', '22P05', '23502', '23505', '23514']) {
+test('only data exceptions, violated constraints, exceeded limits and exceptions of triggers mean a rejected row', () => {
+  for (const code of ['22001', '22021', '22P05', '23502', '23505', '23514', '54000', 'P0001']) {
     expect([code, isRowRefusal(own(code)), isRowRefusal(ofRawQuery(code))]).toEqual([code, true, true]);
   }
-  for (const code of ['21000', '24000', '42501', '53100', 'P2010', '2202', 'x22021']) {
+  for (const code of ['21000', '24000', '42501', '53100', 'P2010', '2202', 'x22021', 'P0002']) {
     expect([code, isRowRefusal(own(code)), isRowRefusal(ofRawQuery(code))]).toEqual([code, false, false]);
   }
 });

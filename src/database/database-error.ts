@@ -1,11 +1,12 @@
 /**
  * What a database failure means for the request. Undefined: a bug, or a row that PostgreSQL rejected.
  * - `unreachable`: the statement never ran
+ * - `busy`: the statement never ran, because no connection of the pool became free in time
  * - `interrupted`: the connection broke or timed out while the statement ran; the outcome is unknown
  * - `conflict`: PostgreSQL aborted the statement in favor of a concurrent one; it may be retried
  * - `notMigrated`: a table or column is missing
  */
-type DatabaseFailure = 'unreachable' | 'interrupted' | 'conflict' | 'notMigrated' | undefined;
+type DatabaseFailure = 'unreachable' | 'busy' | 'interrupted' | 'conflict' | 'notMigrated' | undefined;
 
 /**
  * The codes of each failure: Prisma's (https://pris.ly/d/errors), the kinds of its driver adapter (for raw queries, the
@@ -32,10 +33,8 @@ const FAILURE_CODES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
 
 /** Errors that the driver throws without a code (pg-pool 3, pg 8). */
 const FAILURE_MESSAGES: typeof FAILURE_CODES = [
-  [
-    'unreachable',
-    /^(timeout (exceeded when trying to connect|expired)|Query read timeout|Connection terminated due to connection timeout|SASL: )/,
-  ],
+  ['busy', /^timeout exceeded when trying to connect/],
+  ['unreachable', /^(timeout expired|Query read timeout|Connection terminated due to connection timeout|SASL: )/],
   ['unreachable', /^(The server does not support SSL|There was an error establishing an SSL)/],
   ['interrupted', /^(Connection terminated|Client has encountered a connection error)/],
 ];
@@ -44,6 +43,12 @@ const FAILURE_MESSAGES: typeof FAILURE_CODES = [
 export class OutcomeUnknownError extends Error {
   override name = 'OutcomeUnknownError';
 }
+
+/** The error of a write: its outcome is unknown if the connection broke or timed out. */
+export const toWriteError = (error: unknown): Error =>
+  classifyDatabaseError(error) === 'interrupted'
+    ? new OutcomeUnknownError('The database connection was lost during a write.', { cause: error })
+    : (error as Error);
 
 export const classifyDatabaseError = (error: unknown): DatabaseFailure => {
   const codes = errorCodes(error);
@@ -65,8 +70,15 @@ export const isUniqueViolation = (error: unknown): boolean =>
 /** PostgreSQL canceled a statement after `statement_timeout` (57014, as for pg_cancel_backend). */
 export const isStatementTimeout = (error: unknown): boolean => errorCodes(error).includes('57014');
 
-/** PostgreSQL rejected a row: a data exception (22…) or a violated constraint (23…). */
-export const isRowRefusal = (error: unknown): boolean => errorCodes(error).some((code) => /^2[23]\w{3}$/.test(code));
+/** A statement waited longer than `lock_timeout` for another transaction, and changed nothing. */
+export const isLockTimeout = (error: unknown): boolean => errorCodes(error).includes('55P03');
+
+/**
+ * PostgreSQL rejected a row: a data exception (22…), a violated constraint (23…), a value that exceeds a limit such as that of
+ * an index (54…), or an exception raised by a trigger (P0001).
+ */
+export const isRowRefusal = (error: unknown): boolean =>
+  errorCodes(error).some((code) => /^(2[23]|54)\w{3}$|^P0001$/.test(code));
 
 /** Prisma's code and those of its driver adapter, or the driver's own. */
 const errorCodes = (error: unknown): string[] => {

@@ -1,7 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
-import { Pool, type PoolClient } from 'pg';
+import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { classifyDatabaseError } from './database-error.ts';
 import { closeWhenSilent, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 export type Database = PrismaClient;
@@ -20,9 +21,9 @@ export const BULK_STATEMENT_TIMEOUT = 60_000;
 type PoolOptions = {
   url: string;
   connections: number;
-  /** How long to wait for a connection, in ms. */
+  /** How long opening a connection may take, in ms. */
   connectTimeout: number;
-  /** The time limit of a statement, in ms. PostgreSQL cancels a statement that exceeds it. */
+  /** The time limit of a statement, in ms, and of waiting for a free connection. PostgreSQL cancels a statement that exceeds it. */
   statementTimeout: number;
 };
 
@@ -32,6 +33,19 @@ const MAX_ATTEMPTS = 3;
 
 /** Retries a connection that timed out because this process was busy: opening one takes several round trips. */
 class PatientPool extends Pool {
+  private readonly connectTimeout: number;
+
+  constructor({ connectTimeout, ...options }: PoolConfig & { connectTimeout: number }) {
+    // The pool's own timeout is also that of waiting until another statement is done, which says nothing about the server.
+    const QuickClient = class extends Client {
+      constructor(config?: ClientConfig) {
+        super({ ...config, connectionTimeoutMillis: connectTimeout });
+      }
+    };
+    super({ ...options, Client: QuickClient });
+    this.connectTimeout = connectTimeout;
+  }
+
   override connect(): Promise<PoolClient>;
   override connect(callback: ConnectCallback): void;
   override connect(callback?: ConnectCallback): Promise<PoolClient> | undefined {
@@ -49,9 +63,9 @@ class PatientPool extends Pool {
     try {
       return await super.connect();
     } catch (error) {
-      const { connectionTimeoutMillis = 0 } = this.options;
-      const wasBusy = performance.now() - startedAt > connectionTimeoutMillis + LATE;
-      if (!wasBusy || attempt === MAX_ATTEMPTS) throw error;
+      const wasBusy = performance.now() - startedAt > this.connectTimeout + LATE;
+      const isPoolBusy = classifyDatabaseError(error) === 'busy';
+      if (!wasBusy || isPoolBusy || attempt === MAX_ATTEMPTS) throw error;
       return this.open(attempt + 1);
     }
   }
@@ -78,7 +92,8 @@ export const createPool = ({ url, connections, connectTimeout, statementTimeout 
   const pool = new PatientPool({
     connectionString: withPlanSetting(url),
     max: connections,
-    connectionTimeoutMillis: connectTimeout,
+    connectTimeout,
+    connectionTimeoutMillis: statementTimeout,
     statement_timeout: statementTimeout,
     keepAlive: true,
   });

@@ -3,7 +3,7 @@ import type { ClientBase } from 'pg';
 
 /**
  * PostgreSQL cancels statements that take too long. If a connection is silent for a quarter longer, PostgreSQL is
- * unreachable and the connection is closed. The driver's `query_timeout` would keep each statement in memory (record 0024).
+ * unreachable and the connection is closed. The driver's `query_timeout` would keep each statement in memory (record 0034).
  */
 const FACTOR = 1.25;
 

@@ -5,11 +5,11 @@ type PreconditionOutcome = 'met' | 'notModified' | 'failed';
 
 /**
  * Parses If-Match and If-None-Match. Cache-Control does not change their effect.
- * @returns a function that evaluates them for an entity tag (RFC 9110 §13.2.2); undefined if the request has neither
+ * @returns a function that evaluates them for an entity tag (RFC 9110 §13.2.2); undefined if any stored plant meets them
  */
 export const parsePreconditions = ({ method, headers }: Pick<Request, 'method' | 'headers'>) => {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
-  if (ifMatch === undefined && ifNoneMatch === undefined) return undefined;
+  if ((ifMatch === undefined || ifMatch.trim() === '*') && ifNoneMatch === undefined) return undefined;
   return (entityTag: string): PreconditionOutcome => {
     // Strong comparison (§13.1.1): a weak tag matches nothing.
     if (ifMatch !== undefined && !matches(ifMatch, (tag) => tag === entityTag)) return 'failed';

@@ -21,7 +21,7 @@ export const createRequestLog = ({ logger }: { logger: Logger }): RequestHandler
     logger,
     genReqId: nameRequest,
     // The request's logger binds only its id. `quietReqLogger` does the same, but creates two loggers per request, one the
-    // prototype of the other, which costs a fifth of the throughput (record 0031).
+    // prototype of the other, which costs a fifth of the throughput (record 0034).
     customAttributeKeys: { req: 'requestId' },
     wrapSerializers: false,
     serializers: { requestId: (request) => request.id },

@@ -49,7 +49,7 @@ context.setGlobalContextManager(new AsyncLocalStorageContextManager());
 
 /**
  * Traces requests with OpenTelemetry and sends the spans to a collector: OTLP, as protobuf over HTTP. The configuration
- * sets the endpoint and the sampler; OpenTelemetry reads its other variables itself (docs/decisions/0014).
+ * sets the endpoint and the sampler; OpenTelemetry reads its other variables itself (docs/decisions/0013).
  */
 export const createTracing = ({ endpoint, sampling, logger }: TracingOptions) => {
   logProblems(logger);

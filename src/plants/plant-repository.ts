@@ -1,5 +1,7 @@
 import type { Database } from '../database/database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
 import { toArrays } from './insert-plants.ts';
+import { LOCK_TIMEOUT } from './locked-plants.ts';
 import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
 import { createdOnly, storeBatch } from './store-batch.ts';
@@ -10,9 +12,13 @@ const MAX_SHARED_READ_BYTES = 16_384;
 type Row = { id: bigint; name: string; tag: string | null };
 
 export const createPlantRepository = ({ database }: { database: Database }) => ({
-  /** Stores plants; see `storeBatch`. */
-  create: (plants: readonly NewPlant[]): Promise<(undefined | Error)[]> =>
-    storeBatch(plants, (rows) => insertRows(database, rows)),
+  /** Stores plants; see `storeBatch`. `lockTimeout`: how long to wait for the lock of another transaction, in ms. */
+  create: (plants: readonly NewPlant[], lockTimeout = LOCK_TIMEOUT): Promise<(undefined | Error)[]> =>
+    storeBatch(plants, ([first, ...others]) =>
+      others.length === 0 && first
+        ? insertRow(database, first, lockTimeout)
+        : insertRows(database, [first as NewPlant, ...others], lockTimeout),
+    ),
 
   /** @returns the existing plants by id; undefined for a plant that is too long for a batch: use `findLong` */
   findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant | undefined>> => {
@@ -36,17 +42,25 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
    * Changes a plant if it is stored and, if given, equals `expected`.
    * @returns the plant as it is now; undefined if there was none to change
    */
-  update: async (id: bigint, change: PlantChange, expected?: StoredPlant): Promise<StoredPlant | undefined> => {
-    const [row] = await database.plant.updateManyAndReturn({
-      where: { id, ...(expected && contentOf(expected)) },
-      data: change,
-    });
+  update: async (
+    id: bigint,
+    { name, tag }: PlantChange,
+    expected?: StoredPlant,
+    lockTimeout = LOCK_TIMEOUT,
+  ): Promise<StoredPlant | undefined> => {
+    const [row] = await database.$queryRaw<Row[]>`
+      UPDATE plants
+      SET name = coalesce(${name}::text, name), tag = CASE WHEN ${tag === undefined} THEN tag ELSE ${tag}::text END
+      FROM ${waitForLocks(lockTimeout)}
+      WHERE ${isPlant(id, expected)}
+      RETURNING id, name, tag`;
     return row && toStoredPlant(row);
   },
 
   /** @returns whether there was a plant to delete */
-  delete: async (id: bigint, expected?: StoredPlant): Promise<boolean> => {
-    const { count } = await database.plant.deleteMany({ where: { id, ...(expected && contentOf(expected)) } });
+  delete: async (id: bigint, expected?: StoredPlant, lockTimeout = LOCK_TIMEOUT): Promise<boolean> => {
+    const count = await database.$executeRaw`
+      DELETE FROM plants USING ${waitForLocks(lockTimeout)} WHERE ${isPlant(id, expected)}`;
     return count > 0;
   },
 
@@ -55,14 +69,26 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
 
 export type PlantRepository = ReturnType<typeof createPlantRepository>;
 
-const insertRows = async (database: Database, plants: NewPlant[]) => {
+/**
+ * A row source that sets how long the statement waits for each lock, in ms. PostgreSQL reads it before it changes a row. (Only for
+ * statements that write: reads wait for no row, and may wait for a migration.)
+ */
+const waitForLocks = (milliseconds: number) =>
+  Prisma.sql`(SELECT set_config('lock_timeout', ${String(milliseconds)}, TRUE)) AS setting`;
+
+const isPlant = (id: bigint, expected: StoredPlant | undefined) =>
+  expected === undefined
+    ? Prisma.sql`id = ${id}`
+    : Prisma.sql`id = ${id} AND name = ${expected.name} AND tag IS NOT DISTINCT FROM ${expected.tag ?? null}`;
+
+const insertRows = async (database: Database, plants: NewPlant[], lockTimeout: number) => {
   const { ids, names, tags } = toArrays(plants);
   // Arrays are sent as text, in PostgreSQL's notation, and ids are returned only if some were taken: Prisma would spend
   // more time on the elements than the rest of the request takes.
   const [row] = await database.$queryRaw<[{ free: bigint[] | null }]>`
     WITH stored AS (
       INSERT INTO plants (id, name, tag)
-      SELECT * FROM unnest(${ids}::bigint[], ${names}::text[], ${tags}::text[])
+      SELECT given.* FROM ${waitForLocks(lockTimeout)}, unnest(${ids}::bigint[], ${names}::text[], ${tags}::text[]) AS given
       ON CONFLICT (id) DO NOTHING
       RETURNING id
     )
@@ -70,6 +96,13 @@ const insertRows = async (database: Database, plants: NewPlant[]) => {
   return createdOnly(row.free);
 };
 
-const toStoredPlant = ({ id, name, tag }: Row): StoredPlant => ({ id, name, tag: tag ?? undefined });
+/** Without arrays and a CTE, PostgreSQL takes 0.05 ms less. */
+const insertRow = async (database: Database, { id, name, tag }: NewPlant, lockTimeout: number) => {
+  const count = await database.$executeRaw`
+    INSERT INTO plants (id, name, tag)
+    SELECT ${id}::bigint, ${name}::text, ${tag ?? null}::text FROM ${waitForLocks(lockTimeout)}
+    ON CONFLICT (id) DO NOTHING`;
+  return createdOnly(count === 1 ? null : []);
+};
 
-const contentOf = ({ name, tag }: StoredPlant) => ({ name, tag: tag ?? null });
+const toStoredPlant = ({ id, name, tag }: Row): StoredPlant => ({ id, name, tag: tag ?? undefined });

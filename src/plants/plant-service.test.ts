@@ -17,7 +17,7 @@ const limits: BatchLimits = {
   deadline: 1800,
 };
 
-const queues = ['writes', 'reads', 'pages', 'longReads', 'searches', 'changes'] as const;
+const queues = ['writes', 'reads', 'pages', 'longReads', 'searches', 'changes', 'lockedPlants'] as const;
 
 /** A service with a fake repository. */
 const createService = (

@@ -1,8 +1,9 @@
 import { type BatchLimits, createBatchQueue, OverloadedError } from '../batching/batch-queue.ts';
 import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
 import { createStatementQueue } from '../batching/statement-queue.ts';
-import { isStatementTimeout, OutcomeUnknownError } from '../database/database-error.ts';
+import { isStatementTimeout, OutcomeUnknownError, toWriteError } from '../database/database-error.ts';
 import { DatabaseTimeoutError } from '../database/within-time.ts';
+import { createLockedPlants, PlantLockedError } from './locked-plants.ts';
 import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
 import { PlantChangedError, PlantUnknownError, SearchTimeoutError } from './plant-errors.ts';
 import type { PageRequest, PlantFilter, PlantPage } from './plant-pages.ts';
@@ -16,7 +17,7 @@ export type PlantCondition = (plant: StoredPlant) => boolean;
  * Writes, reads and pages of all plants are batched: several requests share a statement. Long reads, searches and
  * changes have a statement each. Each queue uses only its share of the connections; see request-limits.ts.
  */
-type QueueName = 'writes' | 'reads' | 'pages' | 'longReads' | 'searches' | 'changes';
+type QueueName = 'writes' | 'reads' | 'pages' | 'longReads' | 'searches' | 'changes' | 'lockedPlants';
 
 type PlantServiceOptions = {
   repository: PlantRepository;
@@ -42,9 +43,17 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   const noteRequest = () => {
     lastRequestAt = performance.now();
   };
+  const locked = createLockedPlants(settingsOf('lockedPlants', lateWrite));
+  const createUnlocked = async (plants: NewPlant[]): Promise<(undefined | Error)[]> => {
+    if (!locked.isAnyLocked()) return repository.create(plants);
+    const unlocked = plants.filter(({ id }) => !locked.isLocked(id));
+    const outcomes = unlocked.length > 0 ? await repository.create(unlocked) : [];
+    const outcomeOf = new Map(unlocked.map((plant, index) => [plant, outcomes[index]]));
+    return plants.map((plant) => (outcomeOf.has(plant) ? outcomeOf.get(plant) : new PlantLockedError()));
+  };
   const writes = createBatchQueue({
     ...settingsOf('writes', lateWrite),
-    run: repository.create,
+    run: createUnlocked,
     bytesOf: ({ name, tag }) => textBytes(name) + textBytes(tag),
   });
   const pages = createBatchQueue({
@@ -72,18 +81,24 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     id: bigint,
     condition: PlantCondition | undefined,
     bytes: number,
-    write: (expected?: StoredPlant) => Promise<Result | undefined>,
+    write: (expected?: StoredPlant, lockTimeout?: number) => Promise<Result | undefined>,
   ): Promise<Result> => {
     noteRequest();
     const timeLeft = startTimer(limits.changes.deadline);
     while (timeLeft() > 0) {
       const expected = condition && (await find(id, undefined, timeLeft()));
       if (expected && !condition(expected)) throw new PlantChangedError(id);
-      const result = await changes({
-        send: () => write(expected),
-        bytes: bytes + textBytes(expected?.name) + textBytes(expected?.tag),
-        timeout: timeLeft(),
-      });
+      const send = (lockTimeout?: number) =>
+        write(expected, lockTimeout).catch((error: unknown) => {
+          throw toWriteError(error);
+        });
+      const bytesHeld = bytes + textBytes(expected?.name) + textBytes(expected?.tag);
+      const sendUnlocked = async () => {
+        if (locked.isLocked(id)) throw new PlantLockedError();
+        return send();
+      };
+      const share = () => changes({ send: sendUnlocked, bytes: bytesHeld, timeout: timeLeft() });
+      const result = await locked.run(id, { share, send, bytes: bytesHeld, timeLeft });
       if (result !== undefined) return result;
       // Without a condition, no result means that there is no such plant; with one, that the plant has changed.
       if (!expected) throw new PlantUnknownError(id);
@@ -98,7 +113,14 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
      */
     create: (plant: NewPlant, isAbandoned: () => boolean): Promise<void> => {
       noteRequest();
-      return writes.add(plant, isAbandoned);
+      const { id, name, tag } = plant;
+      const send = async (lockTimeout: number) => {
+        const [outcome] = await repository.create([plant], lockTimeout);
+        if (outcome) throw outcome;
+      };
+      const timeLeft = startTimer(limits.writes.deadline);
+      const share = () => writes.add(plant, isAbandoned, timeLeft());
+      return locked.run(id, { share, send, bytes: textBytes(name) + textBytes(tag), isAbandoned, timeLeft });
     },
     /** When the last operation began, in ms of the monotonic clock. */
     lastRequestAt: (): number => lastRequestAt,
@@ -126,12 +148,14 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
      * @throws {PlantUnknownError} {PlantChangedError} {OverloadedError} {OutcomeUnknownError} or any database error
      */
     update: (id: bigint, change: PlantChange, condition?: PlantCondition): Promise<StoredPlant> =>
-      writeIf(id, condition, textBytes(change.name) + textBytes(change.tag), (expected) =>
-        repository.update(id, change, expected),
+      writeIf(id, condition, textBytes(change.name) + textBytes(change.tag), (expected, lockTimeout) =>
+        repository.update(id, change, expected, lockTimeout),
       ),
     /** @throws as `update` */
     delete: async (id: bigint, condition?: PlantCondition): Promise<void> => {
-      await writeIf(id, condition, 0, async (expected) => (await repository.delete(id, expected)) || undefined);
+      const write = async (expected?: StoredPlant, lockTimeout?: number) =>
+        (await repository.delete(id, expected, lockTimeout)) || undefined;
+      await writeIf(id, condition, 0, write);
     },
   };
 };

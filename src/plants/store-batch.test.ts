@@ -83,16 +83,19 @@ describe('storeBatch', () => {
     expect((await storeBatch(plants(1), insert)).map(label)).toEqual(['Error']);
   });
 
-  test.each(['22021', '22P02', '23502', '23514'])('stores the other rows if one is rejected with %s', async (code) => {
-    const insert = async (rows: NewPlant[]) => {
-      if (rows.some(({ id }) => id === 2n)) throw databaseError(code);
-      return new Set(rows.map(({ id }) => id));
-    };
-    const outcomes = await storeBatch(plants(1, 2, 3), insert);
-    expect(outcomes.map((outcome) => outcome?.message)).toEqual([undefined, code, undefined]);
-  });
+  test.each(['22021', '22P02', '23502', '23514', '54000', 'P0001'])(
+    'stores the other rows if one is rejected with %s',
+    async (code) => {
+      const insert = async (rows: NewPlant[]) => {
+        if (rows.some(({ id }) => id === 2n)) throw databaseError(code);
+        return new Set(rows.map(({ id }) => id));
+      };
+      const outcomes = await storeBatch(plants(1, 2, 3), insert);
+      expect(outcomes.map((outcome) => outcome?.message)).toEqual([undefined, code, undefined]);
+    },
+  );
 
-  test.each(['42501', '42P01', '54000', 'XX000', '24000', '122021', 'P2010'])(
+  test.each(['42501', '42P01', '55P03', 'XX000', '24000', '122021', 'P2010'])(
     'fails after one statement if the error is not about a row: %s',
     async (code) => {
       let calls = 0;

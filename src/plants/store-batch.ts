@@ -1,4 +1,4 @@
-import { classifyDatabaseError, isRowRefusal, OutcomeUnknownError } from '../database/database-error.ts';
+import { classifyDatabaseError, isRowRefusal, toWriteError } from '../database/database-error.ts';
 import type { NewPlant } from './plant.ts';
 import { PlantIdTakenError } from './plant-errors.ts';
 
@@ -30,7 +30,8 @@ export const storeBatch = async <Result>(
     );
   } catch (error) {
     if (isRowRefusal(error) && plants.length > 1) return storeHalves(plants, store);
-    return plants.map(() => outcomeOf(error));
+    // An interrupted batch is not retried: if it was stored after all, its ids would seem taken.
+    return plants.map(() => toWriteError(error));
   }
 };
 
@@ -50,12 +51,6 @@ const storeWithRetry = async <Result>(rows: NewPlant[], store: StoreRows<Result>
     }
   }
 };
-
-/** An interrupted batch is not retried: if it was stored after all, its ids would seem taken. */
-const outcomeOf = (error: unknown): Error =>
-  classifyDatabaseError(error) === 'interrupted'
-    ? new OutcomeUnknownError('The database connection was lost while the plant was being stored.', { cause: error })
-    : (error as Error);
 
 /** @param free the ids that were free; null if all were */
 export const createdOnly = (free: readonly bigint[] | null) => {

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { createPool } from '../../src/database/database.ts';
+import { createDatabase, createPool } from '../../src/database/database.ts';
 import { classifyDatabaseError } from '../../src/database/database-error.ts';
 import { createTcpProxy } from '../faults/tcp-proxy.ts';
-import { blockedStatements, lockTable, waitForBlocked } from '../support/lock-table.ts';
+import { blockedStatements, lockTable, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -74,7 +74,33 @@ test('a read-only database: 503, code 1501, and the service closes its connectio
   expect(await service.stored(2n)).toEqual({ id: '2', name: 'Fir', tag: null });
 });
 
+test('a read whose connection breaks: 503, code 1501, without advice for writes', async () => {
+  const service = await start();
+  await service.post({ id: 1, name: 'Fir' });
+  const unlock = await lockTable(service.database.url, 'plants');
+  const waiting = service.request('get', '/plants/1').then(({ status, body }) => ({ status, body }));
+  await waitForBlocked(service.database);
+  await terminateBlocked(service.database);
+  await unlock();
+  const message = 'The database cannot be reached. Try again later.';
+  expect(await waiting).toEqual({ status: 503, body: { error: 1501, message } });
+});
+
 const database = useTestDatabase();
+
+test('waiting for a busy pool is not waiting for an unreachable server, and may take longer', async () => {
+  await using stack = new AsyncDisposableStack();
+  const pool = createPool({ url: database.url, connections: 1, connectTimeout: 200, statementTimeout: 1000 });
+  const client = createDatabase({ pool, onConnectionLost: () => {} });
+  stack.defer(() => client.$disconnect());
+  const running = client.$queryRaw`SELECT pg_sleep(0.6)::text`;
+  expect(await client.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }]);
+  await running;
+  const held = await pool.connect();
+  const { value, duration } = await timed(client.$queryRaw`SELECT 1`.catch((error: unknown) => error));
+  held.release();
+  expect([classifyDatabaseError(value), duration >= 999]).toEqual(['busy', true]);
+});
 
 test('a connection that stalls during a statement is closed; an idle connection is kept', async () => {
   await using stack = new AsyncDisposableStack();

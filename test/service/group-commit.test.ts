@@ -99,6 +99,16 @@ describe('concurrent requests', () => {
   });
 });
 
+test('a trigger that rejects a plant fails that plant only', async () => {
+  await start({ METRICS_PORT: '0' });
+  await service.database.query(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END';
+    CREATE TRIGGER refuse BEFORE INSERT ON plants FOR EACH ROW WHEN (NEW.id = 7) EXECUTE FUNCTION refuse()`);
+  const ids = Array.from({ length: 20 }, (_, id) => id);
+  const responses = await postTogether(ids);
+  expect(responses.map(({ status }) => status)).toEqual(ids.map((id) => (id === 7 ? 500 : 200)));
+});
+
 test('plants beyond the queue limit are refused at once, code 1500; the others are stored', async () => {
   // So long that no response is caused by the timeout.
   await start({ QUEUE_LIMIT: '20', REQUEST_TIMEOUT: '3600' });

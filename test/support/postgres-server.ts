@@ -34,18 +34,20 @@ type PostgresServerOptions = {
   fill?: (directory: string) => Promise<void>;
   /** Lines of postgresql.conf. */
   settings?: string;
+  /** Paths of the programs; by default, those of the embedded PostgreSQL. */
+  binaries?: { initdb: string; postgres: string };
 };
 
 /** Creates a PostgreSQL server with default durability, which tests can stop, kill and copy. */
-export const createPostgresServer = async ({ folder, name, fill, settings = '' }: PostgresServerOptions) => {
-  const binaries = await loadBinaries();
+export const createPostgresServer = async (options: PostgresServerOptions) => {
+  const { folder, name, fill, settings = '', binaries = await loadBinaries() } = options;
   const account = findServerAccount(join(folder, name));
   const directory = makeFolder(join(folder, name), account);
   assertReachable(binaries.postgres, account);
   assertReachable(directory, account);
-  const options = { ...account, cwd: directory, env: { ...process.env, LC_ALL: 'C' } };
+  const processOptions = { ...account, cwd: directory, env: { ...process.env, LC_ALL: 'C' } };
   if (fill) await fill(directory);
-  else await initialise(binaries.initdb, options);
+  else await initialise(binaries.initdb, processOptions);
   appendFileSync(join(directory, 'postgresql.conf'), settings);
   const port = await freePort();
   const url = `postgresql://${USER}:${PASSWORD}@127.0.0.1:${port}/postgres`;
@@ -78,7 +80,7 @@ export const createPostgresServer = async ({ folder, name, fill, settings = '' }
     start: async () => {
       do {
         server = spawnChild(binaries.postgres, ['-D', '.', '-p', String(port)], {
-          ...options,
+          ...processOptions,
           stdio: ['ignore', log, log],
         });
       } while (!(await isUp(server)));

@@ -35,6 +35,7 @@ export const startTestService = async (environment: Record<string, string> = {},
     config,
     databaseUrl: databaseUrl ?? database.url,
     logger,
+    droppedLines: () => 0,
     requestLimits: { ...limitRequests(config), ...requestLimits },
   });
   const port = await service.start();

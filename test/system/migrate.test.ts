@@ -90,6 +90,24 @@ test('applies a failed migration again, once the record of the failure is delete
   expect(await migrate()).toMatchObject({ code: 0, stdout: `Applied: ${name}\n` });
 });
 
+test('a database with the migrations from before 1.0 has all that this release needs, and keeps its search index', async () => {
+  await migrate();
+  // These became part of the first one, except the index, which became optional.
+  for (const name of ['20261121010000_plant_search', '20261122000000_merge_names_in_the_background'])
+    await database.query(
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+       VALUES (gen_random_uuid(), 'x', $1, now(), 1)`,
+      [name],
+    );
+  await database.query('CREATE EXTENSION pg_trgm');
+  await database.query('CREATE INDEX plants_name_idx ON plants USING gin (name gin_trgm_ops)');
+  const run = (...words: string[]) => runCommand(words, { DATABASE_URL: database.url, NODE_ENV: 'production' });
+  expect(await migrate()).toMatchObject({ code: 0, stdout: 'Nothing to apply.\n' });
+  expect((await run('search-index', 'status')).stdout).toMatch(/^There is a search index of /);
+  expect((await run('token', 'create', '--name', 'alice')).code).toBe(0);
+  expect(await run('search-index', 'drop')).toMatchObject({ code: 0, stdout: 'Dropped the search index.\n' });
+});
+
 test('refuses a database with other tables and does not change it', async () => {
   await database.query('CREATE TABLE somebody_elses (id int)');
   const { code, stderr } = await migrate();

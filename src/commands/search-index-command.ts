@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import type { Config } from '../config/config.ts';
+import {
+  createSearchIndex,
+  dropSearchIndex,
+  readSearchIndex,
+  type SearchIndexState,
+} from '../database/search-index.ts';
+import { CommandError } from './command-error.ts';
+import { interruptible } from './interruptible.ts';
+import { leaseDatabaseToUse } from './lease-database.ts';
+import { print } from './output.ts';
+
+/** Adds `search-index create`, `drop` and `status`. */
+export const addSearchIndexCommand = (program: Command, config: () => Config): void => {
+  const command = program.command('search-index').description('create or drop the optional index for searches by name');
+  command
+    .command('create')
+    .description('create it while the service runs; needs the role that owns the tables')
+    .action(() =>
+      withDatabaseUrl(config(), async (url) => {
+        const isNew = await interruptible((signal) => create(url, signal));
+        await print(isNew ? 'Created the search index.\n' : 'The search index exists already.\n');
+      }),
+    );
+  command
+    .command('drop')
+    .description('drop it while the service runs; needs the role that owns the tables')
+    .action(() =>
+      withDatabaseUrl(config(), async (url) => {
+        const existed = await dropSearchIndex(url);
+        await print(existed ? 'Dropped the search index.\n' : 'There is no search index.\n');
+      }),
+    );
+  command
+    .command('status')
+    .description('say whether it exists, and its size')
+    .action(() => withDatabaseUrl(config(), async (url) => print(`${describe(await readSearchIndex(url))}\n`)));
+};
+
+const withDatabaseUrl = async (config: Config, use: (url: string) => Promise<void>) => {
+  const { url, release } = await leaseDatabaseToUse(config);
+  await use(url).finally(release);
+};
+
+/** How often to print the progress if standard error is not a terminal, in ms. */
+const LINE_INTERVAL = 10_000;
+
+const create = async (url: string, signal: AbortSignal): Promise<boolean> => {
+  let nextLineAt = 0;
+  const onProgress = (progress: string) => {
+    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${progress}`);
+    else if (performance.now() >= nextLineAt) {
+      nextLineAt = performance.now() + LINE_INTERVAL;
+      process.stderr.write(`${progress}\n`);
+    }
+  };
+  try {
+    return await createSearchIndex({ url, signal, onProgress });
+  } catch (error) {
+    throw signal.aborted ? new CommandError('Interrupted. There is no search index.') : error;
+  } finally {
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+  }
+};
+
+const describe = ({ state, bytes }: SearchIndexState): string => {
+  const size = `${(bytes / 1_048_576).toFixed(1)} MiB`;
+  if (state === 'valid') return `There is a search index of ${size}.`;
+  if (state === 'missing') return 'There is no search index. Searches by name scan the table.';
+  return (
+    `There is an incomplete search index of ${size}. If no other command is creating it now, that was interrupted: ` +
+    'run search-index create or search-index drop.'
+  );
+};

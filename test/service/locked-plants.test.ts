@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { blockedStatements, waitForBlocked } from '../support/lock-table.ts';
+import type { TestService } from '../support/test-service.ts';
+import { useTestServices } from '../support/use-test-service.ts';
+
+const start = useTestServices();
+let service: TestService;
+let foreign: Client;
+beforeEach(async () => {
+  service = await start({ DATABASE_CONNECTIONS: '8' });
+  await service.database.query("INSERT INTO plants SELECT i, 'Fir' FROM generate_series(1, 100) i");
+  foreign = new Client({ connectionString: service.database.url });
+  // A failed test drops the database.
+  foreign.on('error', () => {});
+  await foreign.connect();
+  // Somebody's transaction: psql, a backfill, another program.
+  await foreign.query('BEGIN');
+  await foreign.query("INSERT INTO plants VALUES (1000, 'Yew')");
+  await foreign.query("UPDATE plants SET name = 'Yew' WHERE id = 1");
+});
+afterEach(() => foreign.end());
+
+const put = (id: number) => service.request('put', `/plants/${id}`).send({ name: 'Oak' });
+
+const timed = async (request: PromiseLike<{ status: number }>) => {
+  const startedAt = performance.now();
+  const { status } = await request;
+  return { status, milliseconds: performance.now() - startedAt };
+};
+
+/** Requests for the locked plants, of which some share their batches with others. */
+const sendBlocked = () =>
+  Array.from({ length: 30 }, (_, index) => [
+    service.post({ id: 1000, name: 'Ash' }).then(({ status }) => status),
+    service.post({ id: 2000 + index, name: 'Ash' }).then(({ status }) => status),
+    put(1).then(({ status }) => status),
+  ]);
+
+test('requests for plants that another transaction locks hold up no others, and end with it', async () => {
+  const blocked = sendBlocked();
+  await waitForBlocked(service.database);
+  for (let id = 3000; id < 3020; id++) {
+    const others = await Promise.all([
+      timed(service.post({ id, name: 'Elm' })),
+      timed(put(2)),
+      timed(service.request('delete', `/plants/${id - 2950}`)),
+    ]);
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 204]);
+    expect(Math.max(...others.map(({ milliseconds }) => milliseconds))).toBeLessThan(1500);
+  }
+  await foreign.query('COMMIT');
+  const outcomes = await Promise.all(blocked.map((statuses) => Promise.all(statuses)));
+  expect(new Set(outcomes.map(String))).toEqual(new Set(['400,200,200']));
+});
+
+test('a transaction that is rolled back leaves the id to one of those that wait', async () => {
+  const blocked = sendBlocked();
+  await waitForBlocked(service.database);
+  await foreign.query('ROLLBACK');
+  const creations = await Promise.all(blocked.map(([created]) => created));
+  expect(creations.sort()).toEqual([200, ...Array.from({ length: 29 }, () => 400)]);
+});
+
+test('a plant that stays locked: 503, code 1500, which says that nothing was changed', async () => {
+  const slow = await start({ REQUEST_TIMEOUT: '2' }, { databaseUrl: service.database.url });
+  const headers = { Authorization: `Bearer ${service.token}` };
+  const { status, body } = await slow.post({ id: 1000, name: 'Ash' }, headers);
+  expect([status, body]).toEqual([
+    503,
+    { error: 1500, message: 'Another transaction has locked the plant; nothing was changed. Try again later.' },
+  ]);
+  expect(await blockedStatements(service.database)).toEqual([]);
+});

@@ -1,0 +1,61 @@
+// node schema-drift.ts URL: prints the SQL that would make a database as prisma/schema.prisma describes it, as
+// `prisma migrate diff --from-url URL --to-schema prisma/schema.prisma --script` does with Prisma's engine from the internet.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from '@prisma/driver-adapter-utils';
+import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
+import pg from 'pg';
+
+/** PostgreSQL's internal type "char", which the driver adapter rejects and the engine requires for these columns. */
+const INTERNAL_CHAR = 18;
+const CHAR_COLUMNS = ['constraint_type', 'confdeltype', 'confupdtype'];
+
+// @ts-expect-error pg does not declare this method.
+const { handleRowDescription } = pg.Query.prototype;
+Object.assign(pg.Query.prototype, {
+  handleRowDescription(message: { fields: { dataTypeID: number }[] }) {
+    for (const field of message.fields)
+      if (field.dataTypeID === INTERNAL_CHAR) field.dataTypeID = pg.types.builtins.TEXT;
+    return handleRowDescription.call(this, message);
+  },
+});
+
+const factory = new PrismaPg({ connectionString: process.argv[2] });
+const connect = factory.connect.bind(factory);
+factory.connect = async () => {
+  const adapter = await connect();
+  const queryRaw = adapter.queryRaw.bind(adapter);
+  adapter.queryRaw = async (query) => {
+    const result = await queryRaw(query);
+    const columnTypes = result.columnTypes.map((type, index) =>
+      CHAR_COLUMNS.includes(result.columnNames[index] ?? '') ? ColumnTypeEnum.Character : type,
+    );
+    return { ...result, columnTypes };
+  };
+  return adapter;
+};
+
+const wasm = createRequire(import.meta.url)
+  .resolve('@prisma/schema-engine-wasm/schema_engine_bg')
+  .replace(/js$/, 'wasm');
+// @ts-expect-error TypeScript declares WebAssembly only in its DOM library.
+const { instance } = await WebAssembly.instantiate(readFileSync(wasm), { './schema_engine_bg.js': bindings });
+bindings.__wbg_set_wasm(instance.exports);
+instance.exports.__wbindgen_start();
+const schema = readFileSync(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8');
+const files = [{ path: 'schema.prisma', content: schema }];
+const engine = await bindings.SchemaEngine.new(
+  { datamodels: [['schema.prisma', schema]] },
+  () => {},
+  bindMigrationAwareSqlAdapterFactory(factory),
+);
+const { stdout } = await engine.diff({
+  from: { tag: 'schemaDatasource', files, configDir: '.' },
+  to: { tag: 'schemaDatamodel', files },
+  filters: { externalTables: [], externalEnums: [] },
+  script: true,
+  exitCode: null,
+});
+process.stdout.write(stdout ?? '');
+process.exit(0);

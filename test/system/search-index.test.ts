@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process';
+import { afterEach, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { killChildren } from '../support/children.ts';
+import { runCommand, spawnCommand } from '../support/store-process.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+afterEach(killChildren);
+const database = useTestDatabase({ each: true });
+
+const searchIndex = (command: string, url = database.url) =>
+  runCommand(['search-index', command], { DATABASE_URL: url, NODE_ENV: 'production' });
+const indexes = () =>
+  database.query("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('plants_name_idx')");
+const drift = () => spawnSync(process.execPath, ['test/support/schema-drift.ts', database.url], { encoding: 'utf8' });
+const NO_DRIFT = { stdout: '-- This is an empty migration.\n', status: 0 };
+
+/** Holds a snapshot, for which CREATE INDEX CONCURRENTLY has to wait. */
+const openSnapshot = async () => {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+  await client.query('SELECT FROM plants');
+  return client;
+};
+
+test('a new database has neither the index nor pg_trgm, and `prisma migrate diff` finds no drift', async () => {
+  expect(await indexes()).toEqual([]);
+  expect(await database.query("SELECT FROM pg_extension WHERE extname = 'pg_trgm'")).toEqual([]);
+  expect(await searchIndex('status')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^There is no search/) });
+  expect(drift()).toMatchObject(NO_DRIFT);
+});
+
+test('create and drop do their work once, and `prisma migrate diff` finds no drift in between', async () => {
+  await database.query("INSERT INTO plants SELECT i, 'Fir ' || md5(i::text) FROM generate_series(1, 20000) i");
+  expect(await searchIndex('create')).toMatchObject({ code: 0, stdout: 'Created the search index.\n' });
+  expect(await searchIndex('create')).toMatchObject({ code: 0, stdout: 'The search index exists already.\n' });
+  expect(await searchIndex('status')).toMatchObject({
+    stdout: expect.stringMatching(/search index of \d+\.\d MiB\.\n$/),
+  });
+  await database.query('ANALYZE plants');
+  const plan = await database.query("EXPLAIN SELECT id FROM plants WHERE name ILIKE '%c4ca4238%'");
+  expect(JSON.stringify(plan)).toContain('plants_name_idx');
+  expect(drift()).toMatchObject(NO_DRIFT);
+  expect(await searchIndex('drop')).toMatchObject({ code: 0, stdout: 'Dropped the search index.\n' });
+  expect(await searchIndex('drop')).toMatchObject({ code: 0, stdout: 'There is no search index.\n' });
+  expect(await indexes()).toEqual([]);
+});
+
+test('create replaces an index that an interrupted creation left', async () => {
+  await searchIndex('create');
+  await database.query("UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'plants_name_idx'::regclass");
+  expect(await searchIndex('status')).toMatchObject({ stdout: expect.stringContaining('incomplete') });
+  expect(await searchIndex('create')).toMatchObject({ code: 0, stdout: 'Created the search index.\n' });
+  expect(await indexes()).toEqual([{ indisvalid: true }]);
+});
+
+test('SIGINT cancels the creation and leaves no index; a second creation is refused meanwhile', async () => {
+  const snapshot = await openSnapshot();
+  try {
+    const creating = spawnCommand(['search-index', 'create'], { DATABASE_URL: database.url });
+    let said = '';
+    creating.stderr?.on('data', (chunk) => (said += chunk));
+    const ended = new Promise((resolve) => creating.once('exit', resolve));
+    const isBuilding = async () => (await indexes()).length > 0;
+    await waitUntil('the creation', isBuilding);
+    expect(await searchIndex('create')).toMatchObject({
+      code: 1,
+      stderr: 'Another command is creating or dropping the search index. Wait for it to end.\n',
+    });
+    creating.kill('SIGINT');
+    // Dropping the rest also waits for older transactions.
+    await waitUntil('the cancellation', async () => {
+      const running =
+        "SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%CREATE INDEX CONCURRENTLY%' AND pid <> pg_backend_pid()";
+      return (await database.query(`${running} AND datname = current_database()`)).length === 0;
+    });
+    await snapshot.query('COMMIT');
+    expect(await ended).toBe(1);
+    expect(said).toMatch(/^(.*\n)*Interrupted\. There is no search index\.\n$/);
+    expect(await indexes()).toEqual([]);
+  } finally {
+    await snapshot.end();
+  }
+});
+
+test('another role than the owner gets one line that names the owner', async () => {
+  const role = `reader_${database.name}`;
+  await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'x'`);
+  try {
+    const url = Object.assign(new URL(database.url), { username: role, password: 'x' });
+    await database.query(`GRANT SELECT ON plants TO ${role}`);
+    expect(await searchIndex('create', url.href)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Only the owner of the table plants may do this\. Connect as the role \w+\.\n$/),
+    });
+    expect(await searchIndex('status', url.href)).toMatchObject({ code: 0 });
+  } finally {
+    await database.query(`DROP OWNED BY ${role}`);
+    await database.query(`DROP ROLE ${role}`);
+  }
+});
+
+test('says how to install the extension if the owner may not', async () => {
+  const role = `owner_${database.name}`;
+  await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'x'`);
+  try {
+    const url = Object.assign(new URL(database.url), { username: role, password: 'x' });
+    await database.query(`GRANT CREATE ON SCHEMA public TO ${role}`);
+    await database.query(`ALTER TABLE plants OWNER TO ${role}`);
+    const { code, stderr } = await searchIndex('create', url.href);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^The search index needs .*: CREATE EXTENSION pg_trgm\n$/),
+    ]);
+  } finally {
+    await database.query(`DROP OWNED BY ${role} CASCADE`);
+    await database.query(`DROP ROLE ${role}`);
+  }
+});
