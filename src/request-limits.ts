@@ -24,10 +24,8 @@ export type RequestLimits = {
     stallTimeout: number;
   };
   imports: {
-    /** The maximum number in progress. */
+    /** The maximum number in progress. They have connections of their own, in addition to DATABASE_CONNECTIONS. */
     count: number;
-    /** Chunks of rows. Those of all imports share connections in addition to DATABASE_CONNECTIONS. */
-    chunks: BatchLimits;
     /** For a chunk, in ms. */
     statementTimeout: number;
   };
@@ -43,8 +41,6 @@ const MAX_BODY_SLOTS = 16;
 const OUTPUT_BYTES = 33_554_432;
 const EXPORTS = { count: 2, stallTimeout: 60_000 };
 const MAX_IMPORTS = 4;
-/** A chunk of imported rows in memory, without its longest row. */
-const IMPORT_CHUNK_BYTES = 2_097_152;
 
 /** Divides REQUEST_TIMEOUT: a fifth for the token, and the rest for the operation. */
 export const limitRequests = ({
@@ -56,7 +52,6 @@ export const limitRequests = ({
   const lookUpTimeout = requestTimeout / 5;
   // Less than the deadline of an item, so that a hanging statement fails while the items behind it still have time.
   const statementTimeout = (requestTimeout * 3) / 5;
-  const importStatementTimeout = Math.max(BULK_STATEMENT_TIMEOUT, statementTimeout);
   const { searches, changes } = shareConnections(databaseConnections);
   const limits: BatchLimits = {
     // See docs/decisions/0006.
@@ -93,15 +88,7 @@ export const limitRequests = ({
     lockedPlants: limits,
     imports: {
       count: MAX_IMPORTS,
-      // Two chunks of each import may wait, whatever QUEUE_LIMIT is.
-      chunks: {
-        ...limits,
-        queueItems: Math.max(queueLimit, 2 * MAX_IMPORTS),
-        queueBytes: Math.max(limits.queueBytes, 2 * MAX_IMPORTS * (IMPORT_CHUNK_BYTES + 2 * bodyLimit)),
-        // Chunks of other imports may be first.
-        deadline: 2 * importStatementTimeout,
-      },
-      statementTimeout: importStatementTimeout,
+      statementTimeout: Math.max(BULK_STATEMENT_TIMEOUT, statementTimeout),
     },
   };
 };

@@ -4,13 +4,12 @@ import { createApp } from './app.ts';
 import { createBodySlots } from './bodies/body-slots.ts';
 import type { Config } from './config/config.ts';
 import { createDatabase, createPool, describePool } from './database/database.ts';
-import { createSessions } from './database/session.ts';
 import { createPoolStatements } from './database/statements.ts';
 import { createPlantExports } from './exports/export-plants.ts';
 import { createHealth } from './health/health.ts';
 import { createOutputBudget } from './http/send-json.ts';
-import { createImportRepository } from './imports/import-repository.ts';
-import { createImportSchedule } from './imports/import-schedule.ts';
+import { createImportPace } from './imports/import-pace.ts';
+import { createImportRepository, LANES } from './imports/import-repository.ts';
 import { createPlantImporter } from './imports/plant-importer.ts';
 import { createInstruments } from './observability/instruments.ts';
 import { createPlantRepository } from './plants/plant-repository.ts';
@@ -58,10 +57,13 @@ export const createService = async (options: ServiceOptions) => {
   const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
   const database = createDatabase({ pool, traceStatements, onConnectionLost });
   // Imports have their own connections, so that no request waits for one.
-  const importTimeouts = { connectTimeout, statementTimeout: imports.statementTimeout };
-  const importSessions = createSessions({ url: databaseUrl, ...importTimeouts });
   const importStatements = createPoolStatements({
-    pool: createPool({ url: databaseUrl, connections: imports.chunks.batches, ...importTimeouts }),
+    pool: createPool({
+      url: databaseUrl,
+      connectTimeout,
+      statementTimeout: imports.statementTimeout,
+      connections: imports.count * LANES,
+    }),
     onConnectionLost,
   });
   const plantExports = createPlantExports({
@@ -79,15 +81,8 @@ export const createService = async (options: ServiceOptions) => {
     observeQueue: instruments.observeQueue,
   });
   const importer = createPlantImporter({
-    repository: createImportRepository({
-      shared: importStatements,
-      openSession: importSessions.open,
-      schedule: createImportSchedule({
-        limits: imports.chunks,
-        observe: (queue) => instruments.observeQueue('imports', queue),
-        lastRequestAt: plants.lastRequestAt,
-      }),
-    }),
+    repository: createImportRepository({ statements: importStatements }),
+    pace: createImportPace({ lastRequestAt: plants.lastRequestAt }),
     maxImports: imports.count,
     observer: instruments.observeImports,
     trace: instruments.traceBulk,
@@ -116,13 +111,8 @@ export const createService = async (options: ServiceOptions) => {
     maxConnections: config.maxConnections,
     onRefused: instruments.countRefusal,
   });
-  /** Does not wait for chunks in flight, which may take a minute. */
-  const closeImports = () => {
-    importSessions.close();
-    return importStatements.close();
-  };
   const release = async () => {
-    await Promise.all([database.$disconnect(), closeImports(), instruments.stop()]);
+    await Promise.all([database.$disconnect(), importStatements.close(), instruments.stop()]);
   };
   return {
     tokens: tokens.repository,
@@ -142,7 +132,7 @@ export const createService = async (options: ServiceOptions) => {
       const timeout = config.shutdownTimeout - Math.min(DATABASE_CLOSE_TIME, config.shutdownTimeout / 5);
       // Imports get half of the time. Those still running then finish their chunks and respond with what is stored.
       const stopImports = setTimeout(importer.stop, config.shutdownDelay + timeout / 2);
-      const cutImports = setTimeout(closeImports, config.shutdownDelay + (timeout * 3) / 4);
+      const cutImports = setTimeout(importStatements.close, config.shutdownDelay + (timeout * 3) / 4);
       await server.close({ delay: config.shutdownDelay, timeout });
       clearTimeout(stopImports);
       clearTimeout(cutImports);

@@ -1,9 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import type { ExportFormat } from '../exports/write-rows.ts';
-import { MAX_ATOMIC_ROWS } from '../imports/import-atomically.ts';
-import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, MAX_ERRORS } from '../imports/import-parameters.ts';
-import type { ImportOptions } from '../imports/import-summary.ts';
+import {
+  CONFLICT_MODES,
+  DEFAULT_MAX_ERRORS,
+  type ImportOptions,
+  MAX_ATOMIC_ROWS,
+  MAX_ERRORS,
+} from '../imports/import.ts';
 import { OperationalError } from '../operational-error.ts';
 import { formatOf, formatOption, STDIO } from './bulk-file.ts';
 import { importFiles } from './import-files.ts';

@@ -1,13 +1,18 @@
 import type { Config } from '../config/config.ts';
 import { BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT, createPool } from '../database/database.ts';
-import { createSessions } from '../database/session.ts';
 import { createPoolStatements } from '../database/statements.ts';
-import type { ReadRows } from '../imports/import-context.ts';
-import { AtomicImportTooLargeError, ImportInterruptedError } from '../imports/import-errors.ts';
+import {
+  AtomicImportTooLargeError,
+  addCounts,
+  type ImportCounts,
+  ImportInterruptedError,
+  type ImportOptions,
+  NO_COUNTS,
+  type ReadRows,
+  type RowError,
+} from '../imports/import.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportRepository, type ImportRepository, LANES } from '../imports/import-repository.ts';
-import type { RowError } from '../imports/import-row.ts';
-import type { ImportCounts, ImportOptions } from '../imports/import-summary.ts';
 import { readCsv, readNdjson } from '../imports/read-rows.ts';
 import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
 import { showProgress } from './progress.ts';
@@ -46,13 +51,13 @@ export const importFiles = async (
   const size = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
   return withDatabase(config, async (url) => {
     const timeouts = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT };
-    const shared = createPoolStatements({
+    const statements = createPoolStatements({
       pool: createPool({ url, connections: LANES, ...timeouts }),
       onConnectionLost: () => {},
     });
-    const repository = createImportRepository({ shared, openSession: createSessions({ url, ...timeouts }).open });
-    const outcome: FilesOutcome = { ...NOTHING, errors: [], isComplete: true };
-    let current: ImportCounts = NOTHING;
+    const repository = createImportRepository({ statements });
+    const outcome: FilesOutcome = { ...NO_COUNTS, errors: [], isComplete: true };
+    let current: ImportCounts = NO_COUNTS;
     let bytes = 0;
     const endProgress = showProgress({
       read: () => ({ rows: rowsOf(outcome) + rowsOf(current), share: size ? bytes / size : undefined }),
@@ -68,21 +73,19 @@ export const importFiles = async (
             bytes += count;
           },
           onProgress: (counts) => {
-            current = { ...counts };
+            current = counts;
           },
         });
-        current = NOTHING;
+        current = NO_COUNTS;
         if (outcome.stopped) break;
       }
     } finally {
       endProgress();
-      await shared.close();
+      await statements.close();
     }
     return outcome;
   });
 };
-
-const NOTHING: ImportCounts = { created: 0, replaced: 0, skipped: 0, failed: 0 };
 
 const rowsOf = ({ created, replaced, skipped, failed }: ImportCounts) => created + replaced + skipped + failed;
 
@@ -105,10 +108,13 @@ const importFile = async (file: ImportFile, options: ImportOptions, context: Fil
   const stop = (reason: unknown, advice: string, storedUpTo = 0) => {
     outcome.stopped = { file: name, reason, storedUpTo, advice };
   };
+  const add = ({ errors, ...counts }: ImportCounts & { errors: RowError[] }) => {
+    Object.assign(outcome, addCounts(outcome, counts));
+    outcome.errors.push(...errors.map((error) => ({ file: name, ...error })));
+  };
   try {
     const summary = await importPlants(read, options, { repository, signal, onProgress });
-    add(outcome, summary);
-    outcome.errors.push(...summary.errors.map((error) => ({ file: name, ...error })));
+    add(summary);
     if (!summary.isAccepted) {
       if (options.atomic) stop(new Error('Some rows cannot be stored'), 'No rows of this file are stored.');
       else stop(new Error('Too many rows failed'), 'The rest of the file was not read; see --max-errors.');
@@ -117,15 +123,12 @@ const importFile = async (file: ImportFile, options: ImportOptions, context: Fil
     if (error instanceof AtomicImportTooLargeError) stop(error, '');
     else if (!(error instanceof ImportInterruptedError)) throw error;
     else {
-      add(outcome, error.counts);
-      stop(signal.aborted ? undefined : error.cause, toOptions(error.advice), error.storedUpTo);
+      const { counts, errors, cause, message, storedUpTo } = error;
+      add({ ...counts, errors });
+      stop(signal.aborted ? undefined : cause, toOptions(message), storedUpTo);
     }
   }
   if (outcome.failed > 0 || outcome.stopped) outcome.isComplete = false;
-};
-
-const add = (outcome: FilesOutcome, counts: ImportCounts) => {
-  for (const name of ['created', 'replaced', 'skipped', 'failed'] as const) outcome[name] += counts[name];
 };
 
 /** Replaces the query parameter with the command-line option. */

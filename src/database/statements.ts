@@ -1,10 +1,19 @@
 import type { Pool, PoolClient } from 'pg';
+import { startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** Runs statements. */
 export type Statements = {
   /** @returns the rows, with int8 values as text */
   query: <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
 };
+
+/** A connection of its own, which keeps temporary tables and an open transaction between statements. */
+export type ReservedStatements = Statements & {
+  /** Closes the connection, which drops temporary tables and rolls back an open transaction. */
+  release: () => void;
+};
+
+export type PoolStatements = Statements & { reserve: () => Promise<ReservedStatements> };
 
 type PoolStatementsOptions = {
   pool: Pool;
@@ -20,29 +29,56 @@ type PoolStatementsOptions = {
 export const createPoolStatements = ({
   pool,
   onConnectionLost,
-}: PoolStatementsOptions): Statements & { close: () => Promise<void> } => {
+}: PoolStatementsOptions): PoolStatements & { close: () => Promise<void> } => {
   const busy = new Set<PoolClient>();
   let closed: Promise<void> | undefined;
   pool.on('error', onConnectionLost);
   const assertOpen = () => {
     if (pool.ending) throw new Error('Connection terminated: the pool is closed');
   };
+
+  const acquire = async (): Promise<PoolClient> => {
+    assertOpen();
+    const client = await pool.connect();
+    busy.add(client);
+    // A broken connection also rejects the statement. Without a listener, the event would crash the process.
+    client.on('error', ignore);
+    if (pool.ending) release(client, true);
+    assertOpen();
+    return client;
+  };
+
+  const release = (client: PoolClient, isClosed = false) => {
+    client.off('error', ignore);
+    busy.delete(client);
+    client.release(isClosed);
+  };
+
   return {
     // Not `pool.query`, which closes the connection if PostgreSQL rejects the statement, for example because an id is taken.
     query: async <Row extends object>(sql: string, values: unknown[] = []) => {
-      assertOpen();
-      const client = await pool.connect();
-      busy.add(client);
-      // A broken connection also rejects the statement. Without a listener, the event would crash the process.
-      client.on('error', ignore);
+      const client = await acquire();
       try {
-        assertOpen();
         return (await client.query<Row>(sql, values)).rows;
       } finally {
-        client.off('error', ignore);
-        busy.delete(client);
-        client.release();
+        release(client);
       }
+    },
+    reserve: async () => {
+      const client = await acquire();
+      // Between statements it may be silent for as long as the client of an import is.
+      stopSilenceTimeout(client);
+      return {
+        query: async <Row extends object>(sql: string, values: unknown[] = []) => {
+          startSilenceTimeout(client, Number(pool.options.statement_timeout));
+          try {
+            return (await client.query<Row>(sql, values)).rows;
+          } finally {
+            stopSilenceTimeout(client);
+          }
+        },
+        release: () => release(client, true),
+      };
     },
     close: () => {
       if (!closed) {

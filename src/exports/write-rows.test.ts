@@ -57,7 +57,7 @@ describe('any plants', () => {
       fc.asyncProperty(fc.array(row), async (rows) => {
         const bytes = Readable.from([Buffer.from(write(format, rows))]);
         const imported = await Array.fromAsync(read(bytes, { maxLineBytes: 1_048_576 }));
-        const plants = imported.map((found) => ('plant' in found ? found.plant : found));
+        const plants = imported.flat().map((found) => ('plant' in found ? found.plant : found));
         expect(plants.map((plant) => ({ tag: undefined, ...plant }))).toEqual(
           rows.map(([id, name, tag]) => ({ id: BigInt(id), name, tag: tag ?? undefined })),
         );

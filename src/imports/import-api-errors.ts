@@ -1,7 +1,7 @@
 import { BodyAbortedError, BodyStalledError } from '../bodies/stream-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { AtomicImportTooLargeError, ImportInterruptedError } from './import-errors.ts';
+import { AtomicImportTooLargeError, ImportInterruptedError } from './import.ts';
 
 /** @param toApiError maps the cause of an interrupted import. @returns undefined for an error that is not about imports */
 export const toImportApiError = (error: unknown, toApiError: (cause: unknown) => ApiError): ApiError | undefined => {
@@ -9,7 +9,7 @@ export const toImportApiError = (error: unknown, toApiError: (cause: unknown) =>
   if (error instanceof BodyStalledError) return new ApiError(commonErrors.requestTooSlow, error.message);
   if (error instanceof BodyAbortedError) return new ApiError(commonErrors.bodyNotJson, error.message);
   if (!(error instanceof ImportInterruptedError)) return undefined;
-  const { cause, advice } = error;
+  const { cause, message: advice } = error;
   const mapped = toApiError(cause);
   const isOfInput = cause instanceof ApiError || mapped.status < 500;
   const reason = isOfInput ? mapped.message : (REASONS.get(mapped.code) ?? mapped.message);

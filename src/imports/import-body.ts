@@ -5,9 +5,8 @@ import { bodyDecompressor } from '../bodies/decompress.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { createBodyReader, decodeText, sendContinue } from '../bodies/read-json-body.ts';
 import { BodyAbortedError, streamBody } from '../bodies/stream-body.ts';
-import type { ReadRows } from './import-context.ts';
-import { readJsonArray } from './read-json-array.ts';
-import { readCsv, readNdjson } from './read-rows.ts';
+import type { ReadRows } from './import.ts';
+import { readCsv, readJsonArray, readNdjson } from './read-rows.ts';
 
 /** The media types of an import. */
 export const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;

@@ -3,7 +3,7 @@ import { commonErrors } from '../http/common-errors.ts';
 import type { Operation, Paths } from '../openapi/describe-paths.ts';
 import { json, parametersOf, reference, toJsonSchema } from '../openapi/openapi.ts';
 import { newPlantSchema } from '../plants/plant.ts';
-import { importQuerySchema, MAX_ERRORS } from './import-parameters.ts';
+import { importQuerySchema, MAX_ERRORS } from './import.ts';
 
 const count = (description: string) => z.int().min(0).describe(description);
 

@@ -1,13 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
+import { OutcomeUnknownError } from '../database/database-error.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
-import { ImportInterruptedError } from './import-errors.ts';
+import { ImportInterruptedError, type ImportOptions, type ImportRow, type PlantRow } from './import.ts';
 import { importPlants } from './import-plants.ts';
-import type { ImportRepository } from './import-repository.ts';
-import type { ImportRow } from './import-row.ts';
-import type { ImportOptions } from './import-summary.ts';
-import type { PlantRow } from './import-tally.ts';
+import type { ImportRepository, StoreRows } from './import-repository.ts';
+import type { RowOutcome } from './import-tally.ts';
 
 const OPTIONS: ImportOptions = { onConflict: 'error', dryRun: false, atomic: false, maxErrors: 1000 };
 
@@ -24,7 +23,6 @@ const createTable = (
     open: async () => ({
       lanes: 2,
       commit: async () => {},
-      close: async () => {},
       store: async (rows) => {
         sent.push(rows.length);
         underWay += 1;
@@ -44,9 +42,9 @@ const createTable = (
   return { table, sent, repository, mostUnderWay: () => mostUnderWay };
 };
 
-async function* rowsOf(ids: readonly (number | bigint)[], length = 1): AsyncGenerator<ImportRow> {
+async function* rowsOf(ids: readonly (number | bigint)[], length = 1): AsyncGenerator<ImportRow[]> {
   for (const [index, id] of ids.entries()) {
-    yield { line: index + 1, plant: { id: BigInt(id), name: `${index + 1}`.padEnd(length) } };
+    yield [{ line: index + 1, plant: { id: BigInt(id), name: `${index + 1}`.padEnd(length) } }];
   }
 }
 
@@ -58,7 +56,7 @@ describe('importPlants', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 3000 }), { minLength: 4500, maxLength: 6500 }),
-        fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 5 }),
+        fc.array(fc.constantFrom(0, 3, 30), { minLength: 1, maxLength: 5 }),
         async (ids, delays) => {
           let call = 0;
           const { table, repository } = createTable(() => delays[call++ % delays.length] ?? 0);
@@ -75,7 +73,7 @@ describe('importPlants', () => {
           expect(lines).toEqual(lines.toSorted((a, b) => a - b));
         },
       ),
-      { numRuns: 10 },
+      { numRuns: 10, endOnFailure: true },
     );
   });
 
@@ -98,10 +96,10 @@ describe('importPlants', () => {
     let stored = 0;
     let mostAhead = 0;
     async function* counted() {
-      for await (const row of rowsOf(range(20_000))) {
+      for await (const rows of rowsOf(range(20_000))) {
         read += 1;
         mostAhead = Math.max(mostAhead, read - stored);
-        yield row;
+        yield rows;
       }
     }
     const onProgress = ({ created }: { created: number }) => {
@@ -112,10 +110,12 @@ describe('importPlants', () => {
   });
 
   test.each([0, 1, 5])('stops if more than %d rows fail, and stores the rows before', async (maxErrors) => {
-    async function* rows(): AsyncGenerator<ImportRow> {
+    async function* rows(): AsyncGenerator<ImportRow[]> {
       for (const id of range(100)) {
-        yield { line: 2 * id + 1, plant: { id: BigInt(id), name: '' } };
-        yield { line: 2 * id + 2, id: BigInt(id), error: 1003, message: 'wrong' };
+        yield [
+          { line: 2 * id + 1, plant: { id: BigInt(id), name: '' } },
+          { line: 2 * id + 2, id: BigInt(id), error: 1003, message: 'wrong' },
+        ];
       }
     }
     const { table, repository } = createTable();
@@ -157,6 +157,46 @@ describe('importPlants', () => {
     expect(table.size).toBe(4000);
   });
 
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
+  test.each([
+    ['No row is stored', 'PostgreSQL cannot be reached', [refused]],
+    ['It is not known whether any row is stored', 'the connection is lost', [new OutcomeUnknownError('lost')]],
+    ['It is not known whether any row is stored', 'the second chunk is stored before the first fails', [refused, 0]],
+    [
+      'It is not known whether any row is stored',
+      'one of the chunks may be stored',
+      [refused, new OutcomeUnknownError()],
+    ],
+  ])('says: %s, if %s', async (expected, _event, outcomes) => {
+    let call = 0;
+    const store: StoreRows = async (rows) => {
+      const outcome = outcomes[call++];
+      await setTimeout(10 * (outcomes.length - call));
+      return rows.map(() => outcome || undefined) as RowOutcome[];
+    };
+    const repository = { open: async () => ({ store, lanes: 2 }) };
+    const rows = range(2000 * outcomes.length);
+    await expect(importPlants(() => rowsOf(rows), OPTIONS, { repository, signal: never })).rejects.toThrow(
+      `${expected}. Repeat the import with onConflict=skip.`,
+    );
+  });
+
+  test('keeps the errors of failed rows if it is interrupted', async () => {
+    async function* rows(): AsyncGenerator<ImportRow[]> {
+      yield [{ line: 2, id: 7n, error: 1003, message: 'wrong' }];
+      throw new Error('stalled');
+    }
+    for (const atomic of [false, true]) {
+      const { repository } = createTable();
+      const importing = importPlants(() => rows(), { ...OPTIONS, atomic }, { repository, signal: never });
+      await expect(importing).rejects.toMatchObject({
+        counts: { created: 0, replaced: 0, skipped: 0, failed: 1 },
+        errors: [{ line: 2, id: 7n, error: 1003, message: 'wrong' }],
+      });
+    }
+  });
+
   test('opens the repository at the first chunk, and says that no row is stored if none was sent', async () => {
     const { repository } = createTable();
     const open = jest.fn(repository.open);
@@ -185,9 +225,9 @@ describe('importPlants', () => {
   test('stops before the next row when aborted', async () => {
     const abort = new AbortController();
     async function* rows() {
-      for await (const row of rowsOf(range(10_000))) {
-        if (row.line === 4001) abort.abort();
-        yield row;
+      for await (const rows of rowsOf(range(10_000))) {
+        if (rows[0]?.line === 4001) abort.abort();
+        yield rows;
       }
     }
     const { table, repository } = createTable();

@@ -1,10 +1,26 @@
-import { addAbortListener } from 'node:events';
+import {
+  adviseRepeat,
+  ImportInterruptedError,
+  type ImportOptions,
+  type ImportProgress,
+  type ImportSummary,
+  type ReadRows,
+} from './import.ts';
 import { importAtomically } from './import-atomically.ts';
-import type { ImportContext, ReadRows } from './import-context.ts';
-import { adviseRepeat, ImportInterruptedError } from './import-errors.ts';
-import { createChunk, createLanes } from './import-lanes.ts';
-import type { ImportOptions, ImportSummary } from './import-summary.ts';
+import { chunksOf, createLanes } from './import-lanes.ts';
+import type { Pace } from './import-pace.ts';
+import type { ImportRepository } from './import-repository.ts';
 import { createTally } from './import-tally.ts';
+
+type ImportSettings = {
+  repository: ImportRepository;
+  /** By default, at full speed. */
+  pace?: Pace | undefined;
+  /** Stops the import before its next row. */
+  signal: AbortSignal;
+  /** Called after each chunk. */
+  onProgress?: ((progress: ImportProgress) => void) | undefined;
+};
 
 /**
  * Imports plants in chunks, or atomically. Reads rows no faster than it stores them, so that memory is bounded. However the
@@ -12,75 +28,71 @@ import { createTally } from './import-tally.ts';
  * @throws {ImportInterruptedError} its cause is the error of the rows or the database, or the signal's reason
  * @throws {AtomicImportTooLargeError}
  */
-export const importPlants = (read: ReadRows, options: ImportOptions, context: ImportContext): Promise<ImportSummary> =>
-  options.atomic ? importAtomically(read, options, context) : importInChunks(read, options, context);
+export const importPlants = (
+  read: ReadRows,
+  options: ImportOptions,
+  settings: ImportSettings,
+): Promise<ImportSummary> =>
+  options.atomic ? importAtomically(read, options, settings) : importInChunks(read, options, settings);
 
 const importInChunks = async (
   read: ReadRows,
   options: ImportOptions,
-  { repository, signal: stopSignal, onProgress }: ImportContext,
+  { repository, pace = (rows, store) => store(rows), signal: stopSignal, onProgress }: ImportSettings,
 ): Promise<ImportSummary> => {
   const tally = createTally(options);
   // A chunk can also end the import, while the reader waits for a row that may never come.
   const ending = new AbortController();
-  const { signal } = ending;
-  const stopListener = addAbortListener(stopSignal, () => ending.abort(stopSignal.reason));
-  const onStored = () => {
-    onProgress?.({ ...tally.counts, storedUpTo: lanes.storedUpTo() });
-    if (tally.isOver()) ending.abort(TOO_MANY_FAILED);
-  };
+  const signal = AbortSignal.any([stopSignal, ending.signal]);
   const lanes = createLanes({
     open: () => repository.open(options),
+    pace,
     tally,
-    onStored,
+    onStored: () => {
+      onProgress?.({ ...tally.counts, storedUpTo: lanes.storedUpTo() });
+      if (tally.isOver()) ending.abort(TOO_MANY_FAILED);
+    },
     onFailed: (cause) => ending.abort(cause),
   });
-  const chunk = createChunk();
-  const sendFullChunks = async () => {
-    for await (const row of read(signal)) {
-      signal.throwIfAborted();
-      if ('error' in row) tally.fail(row);
-      else {
-        const full = chunk.add(row);
-        if (full) await lanes.send(full);
+  /** The plants before the row at which the import must stop. */
+  const readPlants = async function* () {
+    try {
+      for await (const rows of read(signal)) {
+        yield tally.takePlants(rows);
+        if (tally.isOver()) return;
+        signal.throwIfAborted();
       }
-      if (tally.isOver()) break;
+    } catch (error) {
+      if (signal.reason !== TOO_MANY_FAILED) throw error;
     }
   };
   try {
-    await sendFullChunks().catch((error: unknown) => {
-      if (signal.reason !== TOO_MANY_FAILED) throw error;
-    });
-    // Rows before the one that exceeded `maxErrors` are stored, too.
-    await lanes.send(chunk.take());
+    for await (const chunk of chunksOf(readPlants())) await lanes.send(chunk);
     await lanes.finish();
     return { ...tally.counts, errors: tally.errors(), isAccepted: !tally.isOver() };
   } catch (error) {
     // Finishes the chunks in flight. If one failed, it interrupted the reader.
-    const cause = await lanes.finish().then(
+    const reason = await lanes.finish().then(
       () => error,
       (failure: unknown) => failure,
     );
+    const { counts } = tally;
     const storedUpTo = lanes.storedUpTo();
-    const stored = lanes.hasBegun() ? describeStored(storedUpTo, tally.counts.failed) : 'No row is stored';
-    const advice = adviceFor(options, stored);
-    throw new ImportInterruptedError(stopSignal.aborted ? stopSignal.reason : cause, {
-      storedUpTo,
-      counts: tally.counts,
-      advice,
-    });
+    const isUnknown = lanes.isAnyUnknown() || counts.created + counts.replaced > 0;
+    const stored = describeStored(storedUpTo, counts.failed, isUnknown);
+    throw new ImportInterruptedError(
+      options.dryRun ? 'Nothing is stored because this was a dry run.' : `${stored}. ${adviseRepeat(options)}`,
+      { cause: stopSignal.aborted ? stopSignal.reason : reason, storedUpTo, counts, errors: tally.errors() },
+    );
   } finally {
-    stopListener[Symbol.dispose]();
-    await lanes.close();
+    lanes.close();
   }
 };
 
 const TOO_MANY_FAILED = new Error('Too many rows failed');
 
-const describeStored = (storedUpTo: number, failed: number): string =>
-  storedUpTo === 0
-    ? 'It is not known whether any row is stored'
-    : `Every row up to line ${storedUpTo} is stored${failed > 0 ? ', except those that failed' : ''}`;
-
-const adviceFor = (options: ImportOptions, stored: string): string =>
-  options.dryRun ? 'Nothing is stored because this was a dry run.' : `${stored}. ${adviseRepeat(options)}`;
+const describeStored = (storedUpTo: number, failed: number, isUnknown: boolean): string => {
+  if (storedUpTo > 0)
+    return `Every row up to line ${storedUpTo} is stored${failed > 0 ? ', except those that failed' : ''}`;
+  return isUnknown ? 'It is not known whether any row is stored' : 'No row is stored';
+};

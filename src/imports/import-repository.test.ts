@@ -1,45 +1,67 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createImportRepository } from './import-repository.ts';
 
-const ids = Array.from({ length: 1000 }, (_, index) => BigInt(index));
-const rows = ids.map((id) => ({ line: Number(id) + 1, plant: { id, name: 'Fir' } }));
-const options = { onConflict: 'skip', dryRun: false, atomic: false } as const;
+const row = { line: 1, plant: { id: 1n, name: 'Fir' } };
+const options = { onConflict: 'error', dryRun: false, atomic: false } as const;
 
-/**
- * @param created PostgreSQL created plants with these ids; null: with all
- * @param isTaken whether it rejects statements without ON CONFLICT
- */
-const start = (created: bigint[] | null, { isTaken = false } = {}) => {
+/** @param refuse the error of an INSERT, if it fails */
+const start = (refuse: (sql: string) => object | undefined = () => undefined) => {
   const sent: string[] = [];
   const query = async <Row>(sql: string) => {
-    sent.push(sql);
-    if (isTaken && !sql.includes('ON CONFLICT')) throw { code: '23505' };
-    return [{ created: created?.map(String) ?? null, fresh: ids.map(String) }] as Row[];
+    if (!sql.includes('INSERT INTO plants')) return [];
+    sent.push(sql.includes('ON CONFLICT') ? 'ON CONFLICT' : 'plain');
+    const error = refuse(sql);
+    if (error) throw error;
+    return [{ created: null }] as Row[];
   };
   const repository = createImportRepository({
-    shared: { query },
-    openSession: async () => ({ query, close: async () => {} }),
+    statements: { query, reserve: async () => ({ query, release: () => {} }) },
   });
   return { repository, sent };
 };
 
 test.each([
-  [{ onConflict: 'error' } as const, false],
-  [{ onConflict: 'skip' } as const, true],
-  [{ onConflict: 'error', atomic: true } as const, true],
-])('inserts with ON CONFLICT if ids may be taken, or in a transaction: %j: %j', async (changed, isExpected) => {
-  const { repository, sent } = start(null);
+  [{ onConflict: 'error' } as const, 'plain'],
+  [{ onConflict: 'skip' } as const, 'ON CONFLICT'],
+  [{ onConflict: 'error', atomic: true } as const, 'ON CONFLICT'],
+])('inserts with ON CONFLICT if ids may be taken, or in a transaction: %j: %s', async (changed, expected) => {
+  const { repository, sent } = start();
   const writer = await repository.open({ ...options, ...changed });
-  await writer.store(rows);
-  const insert = sent.find((sql) => sql.includes('INSERT INTO plants'));
-  expect(insert?.includes('ON CONFLICT')).toBe(isExpected);
+  await writer.store([row]);
+  expect(sent).toEqual([expected]);
 });
 
-test('an import inserts without ON CONFLICT even if ids were taken in the one before', async () => {
-  const { repository, sent } = start(null, { isTaken: true });
-  for (let times = 0; times < 2; times++) {
-    const writer = await repository.open({ ...options, onConflict: 'error' });
-    await writer.store(rows);
-  }
-  expect(sent.map((sql) => sql.includes('ON CONFLICT'))).toEqual([false, true, false, true]);
+describe('an import that stores new rows without ON CONFLICT', () => {
+  const taken = (sql: string) => (sql.includes('ON CONFLICT') ? undefined : { code: '23505' });
+
+  test('does so until an id is taken', async () => {
+    let isTaken = false;
+    const { repository, sent } = start((sql) => (isTaken ? taken(sql) : undefined));
+    const { store } = await repository.open(options);
+    await store([row]);
+    isTaken = true;
+    await store([row]);
+    await store([row]);
+    expect(sent).toEqual(['plain', 'plain', 'ON CONFLICT', 'ON CONFLICT']);
+  });
+
+  test('does so even if ids were taken in the one before', async () => {
+    const { repository, sent } = start(taken);
+    for (let times = 0; times < 2; times++) await (await repository.open(options)).store([row]);
+    expect(sent).toEqual(['plain', 'ON CONFLICT', 'plain', 'ON CONFLICT']);
+  });
+
+  test('repeats each of the statements that are in flight when an id is taken', async () => {
+    const { repository, sent } = start(taken);
+    const { store } = await repository.open(options);
+    await Promise.all([store([row]), store([row])]);
+    expect(sent).toEqual(['plain', 'plain', 'ON CONFLICT', 'ON CONFLICT']);
+  });
+
+  test('does not repeat a statement that failed for another reason: it may have stored the rows', async () => {
+    const { repository, sent } = start(() => ({ code: 'ECONNRESET' }));
+    const { store } = await repository.open(options);
+    expect(await store([row])).toMatchObject([{ name: 'OutcomeUnknownError' }]);
+    expect(sent).toEqual(['plain']);
+  });
 });

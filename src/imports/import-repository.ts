@@ -1,20 +1,27 @@
-import type { OpenSession } from '../database/session.ts';
-import type { Statements } from '../database/statements.ts';
+import { isUniqueViolation } from '../database/database-error.ts';
+import type { PoolStatements, Statements } from '../database/statements.ts';
+import { INSERT_OR_FAIL, INSERT_OR_SKIP, insertPlants, toArrays } from '../plants/insert-plants.ts';
 import type { NewPlant } from '../plants/plant.ts';
-import { storeBatch } from '../plants/store-batch.ts';
-import type { ChunkWriter, StoreRows } from './import-lanes.ts';
-import { CREATE_IMPORTED, check, createInsertUntilTaken, insert, type Run, replace } from './import-statements.ts';
-import type { ImportOptions } from './import-summary.ts';
-import type { PlantRow, RowOutcome } from './import-tally.ts';
+import { PlantIdTakenError } from '../plants/plant-errors.ts';
+import { createdOnly, storeBatch } from '../plants/store-batch.ts';
+import type { ImportOptions, PlantRow } from './import.ts';
+import type { RowOutcome } from './import-tally.ts';
+
+/** The number of chunks of an import that are stored concurrently, unless it has a connection of its own. */
+export const LANES = 2;
+
+/** Stores rows. @returns their outcomes, in the same order */
+export type StoreRows = (rows: PlantRow[]) => Promise<RowOutcome[]>;
 
 /** Stores the rows of one import. */
-export type ImportWriter = ChunkWriter & {
+export type ImportWriter = {
+  store: StoreRows;
+  /** The maximum number of concurrent calls of `store`. */
+  lanes: number;
   /** Commits an atomic import. Without it, nothing is stored. */
-  commit: () => Promise<void>;
+  commit?: () => Promise<void>;
+  close?: () => void;
 };
-
-/** The number of chunks of an import that are stored concurrently, unless it has a session. */
-export const LANES = 2;
 
 type WriterOptions = Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>;
 
@@ -23,88 +30,121 @@ export type ImportRepository = {
   open: (options: WriterOptions) => Promise<ImportWriter>;
 };
 
-/**
- * Decides when to store the rows of a chunk, with one call of `store` or several.
- * `isTransaction`: earlier rows hold locks until the commit, so the schedule must not pause.
- */
-export type Schedule = (
-  rows: PlantRow[],
-  store: StoreRows,
-  options: { isTransaction: boolean },
-) => Promise<RowOutcome[]>;
+/** Stores or checks plants with distinct ids. @returns the outcome for an id */
+type Run = (statements: Statements, plants: NewPlant[]) => Promise<(id: bigint) => RowOutcome>;
 
-type ImportRepositoryOptions = {
-  /** Connections that imports share. */
-  shared: Statements;
-  openSession: OpenSession;
-  schedule?: Schedule;
-};
-
-export const createImportRepository = ({
-  shared,
-  openSession,
-  schedule = (rows, store) => store(rows),
-}: ImportRepositoryOptions): ImportRepository => {
-  /** Stores rows with statements on any connection: the table itself tells which ids occurred earlier in the import. */
-  const openOnPool = ({ onConflict }: WriterOptions): ImportWriter => {
-    const run = onConflict === 'error' ? createInsertUntilTaken() : insert;
-    const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), (plants) => run(shared, plants));
-    return {
-      store: (rows) => schedule(rows, storeRows, { isTransaction: false }),
-      lanes: LANES,
-      commit: async () => {},
-      close: async () => {},
-    };
-  };
-
-  /** Stores rows in a session, which has the transaction or the ids of earlier rows. */
-  const openInSession = async ({ onConflict, dryRun, atomic }: WriterOptions): Promise<ImportWriter> => {
-    const session = await openSession();
+export const createImportRepository = ({ statements }: { statements: PoolStatements }): ImportRepository => ({
+  open: async ({ onConflict, dryRun, atomic }) => {
+    // On any connection: the table itself tells which ids occurred earlier in the import.
+    if (!dryRun && !atomic && onConflict !== 'replace') {
+      const run = onConflict === 'error' ? createInsertUntilTaken() : insertOrSkip;
+      return { store: storeWith(statements, run), lanes: LANES };
+    }
+    const own = await statements.reserve();
     try {
       const isTransaction = atomic && !dryRun;
-      if (isTransaction) await session.query('BEGIN');
-      if (dryRun || onConflict === 'replace') await session.query(CREATE_IMPORTED);
-      const run = statementFor({ onConflict, dryRun });
-      const send = (rows: NewPlant[]) => (isTransaction ? withinSavepoint(session, run, rows) : run(session, rows));
-      const storeRows: StoreRows = (rows) => storeBatch(plantsOf(rows), send);
+      if (isTransaction) await own.query('BEGIN');
+      if (dryRun || onConflict === 'replace') await own.query(CREATE_IMPORTED);
+      const run = dryRun ? check(onConflict) : onConflict === 'replace' ? replace : insertOrSkip;
       return {
-        store: (rows) => schedule(rows, storeRows, { isTransaction }),
+        store: storeWith(own, isTransaction ? withinSavepoint(run) : run),
         lanes: 1,
-        commit: async () => {
-          if (isTransaction) await session.query('COMMIT');
-        },
-        close: session.close,
+        commit: async () => void (isTransaction && (await own.query('COMMIT'))),
+        close: own.release,
       };
     } catch (error) {
-      await session.close();
+      own.release();
+      throw error;
+    }
+  },
+});
+
+const storeWith = (statements: Statements, run: Run): StoreRows => {
+  const send = (plants: NewPlant[]) => run(statements, plants);
+  return (rows) =>
+    storeBatch(
+      rows.map(({ plant }) => plant),
+      send,
+    );
+};
+
+const insertOrSkip: Run = (statements, plants) => insertPlants(statements, INSERT_OR_SKIP, plants);
+
+/** Like `insertOrSkip`, but faster until an id is taken. Not within a transaction, which the failed statement would abort. */
+const createInsertUntilTaken = (): Run => {
+  let isAnyTaken = false;
+  return async (statements, plants) => {
+    if (!isAnyTaken) {
+      try {
+        return await insertPlants(statements, INSERT_OR_FAIL, plants);
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error;
+        isAnyTaken = true;
+      }
+    }
+    return insertOrSkip(statements, plants);
+  };
+};
+
+/** Keeps a failed statement from aborting the whole transaction. */
+const withinSavepoint =
+  (run: Run): Run =>
+  async (statements, plants) => {
+    await statements.query('SAVEPOINT chunk');
+    try {
+      return await run(statements, plants);
+    } catch (error) {
+      // Fails, too, if the connection is lost; the original error says more.
+      await statements.query('ROLLBACK TO SAVEPOINT chunk').catch(() => {});
       throw error;
     }
   };
 
-  return {
-    open: async (options) =>
-      options.dryRun || options.atomic || options.onConflict === 'replace'
-        ? openInSession(options)
-        : openOnPool(options),
+/** The ids of earlier rows of the import. Kept in PostgreSQL because twelve million ids would take 100 MB of memory here. */
+const CREATE_IMPORTED = 'CREATE TEMPORARY TABLE imported (id bigint PRIMARY KEY)';
+
+/** Adds ids to the table `imported`, and selects those that are new there. $1: the ids. */
+const FRESH = `fresh AS (
+  INSERT INTO pg_temp.imported SELECT * FROM unnest($1::bigint[]) ON CONFLICT DO NOTHING RETURNING id
+)`;
+
+/** Does not write a plant that would not change. `xmax` is 0 if the row was inserted, not updated. */
+const REPLACE = `
+  WITH ${FRESH}, stored AS (
+    INSERT INTO plants (id, name, tag)
+    SELECT given.* FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (id, name, tag) JOIN fresh USING (id)
+    ORDER BY id
+    ON CONFLICT (id) DO UPDATE SET name = excluded.name, tag = excluded.tag
+      WHERE (plants.name, plants.tag) IS DISTINCT FROM (excluded.name, excluded.tag)
+    RETURNING id, xmax = 0 AS is_new
+  )
+  SELECT ARRAY(SELECT id FROM stored WHERE is_new) AS created, ARRAY(SELECT id FROM fresh) AS fresh`;
+
+const replace: Run = async (statements, plants) => {
+  const { ids, names, tags } = toArrays(plants);
+  const [row] = await statements.query<IdsByOutcome>(REPLACE, [ids, names, tags]);
+  return createdOrReplaced(row);
+};
+
+const CHECK = `
+  WITH ${FRESH}
+  SELECT ARRAY(SELECT id FROM fresh WHERE NOT EXISTS (SELECT FROM plants WHERE plants.id = fresh.id)) AS created,
+    ARRAY(SELECT id FROM fresh) AS fresh`;
+
+/** Stores no plants; only adds the ids to the table `imported`. */
+const check =
+  (onConflict: ImportOptions['onConflict']): Run =>
+  async (statements, plants) => {
+    const [row] = await statements.query<IdsByOutcome>(CHECK, [toArrays(plants).ids]);
+    return onConflict === 'replace' ? createdOrReplaced(row) : createdOnly(row?.created.map(BigInt) ?? []);
   };
-};
 
-const plantsOf = (rows: PlantRow[]): NewPlant[] => rows.map(({ plant }) => plant);
+type IdsByOutcome = { created: string[]; fresh: string[] };
 
-const statementFor = ({ onConflict, dryRun }: Pick<ImportOptions, 'onConflict' | 'dryRun'>): Run => {
-  const replaces = onConflict === 'replace';
-  if (dryRun) return check(replaces);
-  return replaces ? replace : insert;
-};
-
-/** Keeps a failed statement from aborting the whole transaction. */
-const withinSavepoint = async (session: Statements, run: Run, rows: NewPlant[]): ReturnType<Run> => {
-  await session.query('SAVEPOINT chunk');
-  try {
-    return await run(session, rows);
-  } catch (error) {
-    // Fails, too, if the connection is lost; the original error says more.
-    await session.query('ROLLBACK TO SAVEPOINT chunk').catch(() => {});
-    throw error;
-  }
+const createdOrReplaced = ({ created, fresh }: IdsByOutcome = { created: [], fresh: [] }) => {
+  const [createdIds, freshIds] = [new Set(created.map(BigInt)), new Set(fresh.map(BigInt))];
+  return (id: bigint): RowOutcome => {
+    if (createdIds.has(id)) return undefined;
+    return freshIds.has(id) ? 'replaced' : new PlantIdTakenError(id);
+  };
 };

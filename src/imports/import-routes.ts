@@ -1,13 +1,12 @@
-import type { RequestHandler, Response, Router } from 'express';
+import type { RequestHandler, Router } from 'express';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import { closeIfUnread } from '../http/close-if-unread.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
+import { importQuerySchema } from './import.ts';
 import type { ImportBodyReader } from './import-body.ts';
-import { importQuerySchema } from './import-parameters.ts';
-import type { ImportSummary } from './import-summary.ts';
-import { countsOf, type PlantImporter } from './plant-importer.ts';
+import type { PlantImporter } from './plant-importer.ts';
 
 type ImportRoutesOptions = {
   importer: PlantImporter;
@@ -30,13 +29,9 @@ export const addImportRoutes = (router: Router, options: ImportRoutesOptions): v
       });
       // The import stopped early because too many rows failed.
       closeIfUnread(request, response);
-      sendSummary(response, summary, outputBudget);
+      const { isAccepted, ...body } = summary;
+      response.status(isAccepted ? 200 : 400);
+      sendJsonText(response, stringifyExact(body), outputBudget);
     })
     .all(handleOtherMethods({ Allow: 'POST, OPTIONS' }));
-};
-
-const sendSummary = (response: Response, summary: ImportSummary, budget: OutputBudget) => {
-  const body = { ...countsOf(summary), errors: summary.errors };
-  response.status(summary.isAccepted ? 200 : 400);
-  sendJsonText(response, stringifyExact(body), budget);
 };

@@ -1,15 +1,18 @@
 import { isRowRefusal } from '../database/database-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import type { NewPlant } from '../plants/plant.ts';
 import { plantErrorCodes } from '../plants/plant-api-errors.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
-import type { RowError } from './import-row.ts';
-import type { ImportCounts, ImportOptions } from './import-summary.ts';
+import {
+  type ImportCounts,
+  type ImportOptions,
+  type ImportRow,
+  NO_COUNTS,
+  type PlantRow,
+  type RowError,
+} from './import.ts';
 
 /** The outcome of a row: undefined if it was created, an error if its id is taken or the database rejected it. */
 export type RowOutcome = undefined | 'replaced' | Error;
-
-export type PlantRow = { line: number; plant: NewPlant };
 
 const REFUSED = { error: commonErrors.fieldWrong.code, message: 'The database rejected the plant.' };
 
@@ -18,7 +21,7 @@ export const isOfRow = (error: Error): boolean => error instanceof PlantIdTakenE
 
 /** Counts the outcomes of rows and collects their errors. */
 export const createTally = ({ onConflict, maxErrors }: Pick<ImportOptions, 'onConflict' | 'maxErrors'>) => {
-  const counts: ImportCounts = { created: 0, replaced: 0, skipped: 0, failed: 0 };
+  const counts: ImportCounts = { ...NO_COUNTS };
   const errors: RowError[] = [];
 
   const fail = (error: RowError) => {
@@ -26,26 +29,38 @@ export const createTally = ({ onConflict, maxErrors }: Pick<ImportOptions, 'onCo
     errors.push(error);
   };
 
-  const failTaken = (line: number, { id }: NewPlant, taken: PlantIdTakenError) => {
-    // With `replace`, an id is only taken by an earlier row of the same import.
-    const message = onConflict === 'replace' ? `The id ${id} occurs earlier in this import.` : taken.message;
-    fail({ line, id, error: plantErrorCodes.idTaken.code, message });
+  const add = ({ line, plant: { id } }: PlantRow, outcome: RowOutcome) => {
+    if (outcome === undefined) counts.created += 1;
+    else if (outcome === 'replaced') counts.replaced += 1;
+    else if (outcome instanceof PlantIdTakenError && onConflict === 'skip') counts.skipped += 1;
+    else if (outcome instanceof PlantIdTakenError) {
+      // With `replace`, an id is only taken by an earlier row of the same import.
+      const message = onConflict === 'replace' ? `The id ${id} occurs earlier in this import.` : outcome.message;
+      fail({ line, id, error: plantErrorCodes.idTaken.code, message });
+    } else if (isRowRefusal(outcome)) fail({ line, id, ...REFUSED });
+    else throw outcome;
   };
+
+  /** Whether too many rows failed, so the import must stop. */
+  const isOver = () => counts.failed > maxErrors;
 
   return {
     counts,
-    fail,
-    /** @throws the outcome if it is an error that is not about the row */
-    add: ({ line, plant }: PlantRow, outcome: RowOutcome): void => {
-      if (outcome === undefined) counts.created += 1;
-      else if (outcome === 'replaced') counts.replaced += 1;
-      else if (outcome instanceof PlantIdTakenError && onConflict === 'skip') counts.skipped += 1;
-      else if (outcome instanceof PlantIdTakenError) failTaken(line, plant, outcome);
-      else if (isRowRefusal(outcome)) fail({ line, id: plant.id, ...REFUSED });
-      else throw outcome;
+    isOver,
+    /** Counts the rows that are not valid. @returns the others, up to the one at which the import must stop */
+    takePlants: (rows: ImportRow[]): PlantRow[] => {
+      const plants: PlantRow[] = [];
+      for (const row of rows) {
+        if ('plant' in row) plants.push(row);
+        else fail(row);
+        if (isOver()) break;
+      }
+      return plants;
     },
-    /** Whether too many rows failed, so the import must stop. */
-    isOver: (): boolean => counts.failed > maxErrors,
+    /** @throws an outcome that is an error but not about its row */
+    addAll: (rows: PlantRow[], outcomes: RowOutcome[]): void => {
+      for (const [index, row] of rows.entries()) add(row, outcomes[index]);
+    },
     /** The first errors in line order: as many as may occur, and the one that stopped the import. */
     errors: (): RowError[] => errors.toSorted((a, b) => a.line - b.line).slice(0, maxErrors + 1),
   };

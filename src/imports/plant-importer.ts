@@ -2,19 +2,18 @@ import { OverloadedError } from '../batching/batch-queue.ts';
 import { type BulkTrace, untraced } from '../batching/bulk-trace.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import type { ReadRows } from './import-context.ts';
-import { ImportInterruptedError } from './import-errors.ts';
+import {
+  addCounts,
+  type ImportCounts,
+  ImportInterruptedError,
+  type ImportOptions,
+  type ImportSummary,
+  NO_COUNTS,
+  type ReadRows,
+} from './import.ts';
+import type { Pace } from './import-pace.ts';
 import { importPlants } from './import-plants.ts';
 import type { ImportRepository } from './import-repository.ts';
-import type { ImportCounts, ImportOptions, ImportSummary } from './import-summary.ts';
-
-/** Observes imports, for metrics. */
-export type ImportObserver = {
-  begin: () => void;
-  /** The rows since the last call, by outcome. */
-  count: (added: ImportCounts) => void;
-  end: () => void;
-};
 
 /** How an import ended. `refused`: too many rows failed. */
 export type ImportEnd = ImportCounts & {
@@ -25,39 +24,52 @@ export type ImportEnd = ImportCounts & {
 
 type PlantImporterOptions = {
   repository: ImportRepository;
+  pace: Pace;
   /** The maximum number of concurrent imports. */
   maxImports: number;
-  observer: ImportObserver | undefined;
+  /** For metrics. `count` gets the rows since its last call, by outcome. */
+  observer?: { begin: () => void; count: (added: ImportCounts) => void; end: () => void } | undefined;
   trace?: BulkTrace | undefined;
 };
 
 /** Runs the imports of a process. */
-export const createPlantImporter = ({ repository, maxImports, observer, trace = untraced }: PlantImporterOptions) => {
+export const createPlantImporter = (options: PlantImporterOptions) => {
+  const { repository, pace, maxImports, observer, trace = untraced } = options;
   const stopping = new AbortController();
   let inProgress = 0;
+
+  /** @returns a function that counts the rows up to now, except in a dry run, which stores nothing */
+  const startCounting = ({ dryRun }: ImportOptions) => {
+    let counted: ImportCounts = NO_COUNTS;
+    return (counts: ImportCounts) => {
+      if (!dryRun) observer?.count(addCounts(counts, counted, -1));
+      counted = counts;
+    };
+  };
 
   return {
     /**
      * Imports the rows that `read` returns. Calls `onEnd` once, even if the client has disconnected.
      * @throws {OverloadedError} too many imports are in progress; errors of `read` and `importPlants`
      */
-    run: async (options: ImportOptions, read: ReadRows, onEnd: (end: ImportEnd) => void): Promise<ImportSummary> => {
+    run: async (query: ImportOptions, read: ReadRows, onEnd: (end: ImportEnd) => void): Promise<ImportSummary> => {
       if (inProgress >= maxImports) throw new OverloadedError('Too many imports are in progress.');
-      const { signal } = stopping;
-      // Dry runs are not counted, because they store nothing.
-      const onProgress = options.dryRun || !observer ? () => {} : countAdded(observer.count);
       inProgress += 1;
       observer?.begin();
+      const onProgress = startCounting(query);
       try {
         return await trace('import', async (note) => {
-          const finish = (counts: ImportCounts, end: Omit<ImportEnd, keyof ImportCounts>) => {
+          const finish = (counts: ImportCounts, how: Omit<ImportEnd, keyof ImportCounts>) => {
+            const end = { ...counts, ...how };
             onProgress(counts);
-            note({ ...countsOf(counts), ...end });
-            onEnd({ ...countsOf(counts), ...end });
+            note(end);
+            onEnd(end);
           };
           try {
-            const summary = await importPlants(read, options, { repository, signal, onProgress });
-            finish(summary, { outcome: summary.isAccepted ? 'completed' : 'refused' });
+            const settings = { repository, pace, signal: stopping.signal, onProgress };
+            const summary = await importPlants(read, query, settings);
+            const { errors: _errors, isAccepted, ...counts } = summary;
+            finish(counts, { outcome: isAccepted ? 'completed' : 'refused' });
             return summary;
           } catch (error) {
             const { counts, storedUpTo } = error instanceof ImportInterruptedError ? error : NOTHING;
@@ -76,28 +88,6 @@ export const createPlantImporter = ({ repository, maxImports, observer, trace = 
 };
 
 const RETRY = { headers: { 'Retry-After': '1' } };
-const NOTHING = { counts: { created: 0, replaced: 0, skipped: 0, failed: 0 }, storedUpTo: 0 };
-
-export const countsOf = ({ created, replaced, skipped, failed }: ImportCounts): ImportCounts => ({
-  created,
-  replaced,
-  skipped,
-  failed,
-});
-
-/** Converts running totals to increments. */
-const countAdded = (count: ImportObserver['count']) => {
-  let before = NOTHING.counts;
-  return (counts: ImportCounts) => {
-    const now = countsOf(counts);
-    count({
-      created: now.created - before.created,
-      replaced: now.replaced - before.replaced,
-      skipped: now.skipped - before.skipped,
-      failed: now.failed - before.failed,
-    });
-    before = now;
-  };
-};
+const NOTHING = { counts: NO_COUNTS, storedUpTo: 0 };
 
 export type PlantImporter = ReturnType<typeof createPlantImporter>;

@@ -3,7 +3,6 @@ import { decodeText } from '../bodies/read-json-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { withoutByteOrderMark } from './split-lines.ts';
-import { createTurns } from './take-turns.ts';
 
 /** The maximum number of fields in a record, because even an empty field takes memory. */
 const MAX_FIELDS = 1000;
@@ -29,7 +28,7 @@ export type CsvRecord = { line: number; fields: CsvField[] };
 export async function* readCsvRecords(
   chunks: AsyncIterable<Buffer>,
   { maxRecordBytes }: { maxRecordBytes: number },
-): AsyncGenerator<CsvRecord> {
+): AsyncGenerator<Iterable<CsvRecord>> {
   const records: CsvRecord[] = [];
   // Counted here, because the parser counts a CRLF within quotes as two lines.
   let line = 1;
@@ -45,7 +44,7 @@ export async function* readCsvRecords(
       if (index >= MAX_FIELDS) throw tooManyFields(line);
       return toField(text, quoting);
     },
-    // Called during `write`, which collects a batch of records. Nothing goes through the parser's output stream.
+    // Called during `write` and `end`. Nothing goes through the parser's output stream.
     on_record: (record: unknown, { empty_lines: emptyLinesNow }) => {
       const fields = record as LatinField[];
       line += emptyLinesNow - emptyLines;
@@ -55,26 +54,22 @@ export async function* readCsvRecords(
       return undefined;
     },
   });
-  // The callbacks of `write` and `end` receive the errors.
+  // `parsed` throws it.
   parser.on('error', () => {});
-  const parseWith = (start: (done: (error?: Error | null) => void) => void) =>
-    new Promise<CsvRecord[]>((resolve, reject) => {
-      start((error) => {
-        if (error) reject(toApiError(error, line + parser.info.empty_lines - emptyLines, maxRecordBytes));
-        else resolve(records.splice(0));
-      });
-    });
-  const turns = createTurns();
-  for await (const chunk of withoutByteOrderMark(chunks)) {
+  const parsed = function* (): Generator<CsvRecord> {
+    yield* records.splice(0);
+    const { errored, info } = parser;
+    if (errored) throw toApiError(errored, line + info.empty_lines - emptyLines, maxRecordBytes);
+  };
+  const recordsIn = function* (chunk: Buffer): Generator<CsvRecord> {
     for (let start = 0; start < chunk.length; start += PIECE) {
-      for (const record of await parseWith((done) => parser.write(chunk.subarray(start, start + PIECE), done))) {
-        yield record;
-        if (turns.isOver()) await turns.yield();
-      }
-      if (turns.isOver()) await turns.yield();
+      parser.write(chunk.subarray(start, start + PIECE));
+      yield* parsed();
     }
-  }
-  yield* await parseWith((done) => parser.end(done));
+  };
+  for await (const chunk of withoutByteOrderMark(chunks)) yield recordsIn(chunk);
+  parser.end();
+  yield parsed();
 }
 
 type LatinField = CsvField & { lineFeeds: number };

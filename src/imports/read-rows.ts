@@ -1,12 +1,15 @@
-import { parseJson } from '../bodies/read-json-body.ts';
+import type { z } from 'zod';
+import { parseJson, parseJsonText } from '../bodies/read-json-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
+import { describeFields } from '../http/parse-request.ts';
 import { newPlantSchema, plantSchema } from '../plants/plant.ts';
 import { plantPathSchema } from '../plants/plant-parameters.ts';
-import { type ImportRow, toRow, toRowError } from './import-row.ts';
-import { type CsvField, readCsvRecords } from './read-csv-records.ts';
-import { splitLines } from './split-lines.ts';
-import { createTurns } from './take-turns.ts';
+import type { ImportRow, RowError } from './import.ts';
+import { type CsvField, type CsvRecord, readCsvRecords } from './read-csv-records.ts';
+import { splitJsonArray } from './split-json-array.ts';
+import { type Line, splitLines } from './split-lines.ts';
+import { inTurns } from './take-turns.ts';
 
 type ReadOptions = {
   /** The maximum size of a line in bytes, without its line ending. Longer lines are not kept in memory. */
@@ -17,18 +20,16 @@ type ReadOptions = {
 export async function* readNdjson(
   chunks: AsyncIterable<Buffer>,
   { maxLineBytes }: ReadOptions,
-): AsyncGenerator<ImportRow> {
-  const turns = createTurns();
-  for await (const lines of splitLines(chunks, { maxLineBytes })) {
+): AsyncGenerator<ImportRow[]> {
+  const rowsOf = function* (lines: Iterable<Line>) {
     for (const { line, bytes } of lines) {
       if (bytes === undefined) yield toRowError(line, lineTooLong(maxLineBytes));
       else if (!isBlank(bytes)) yield toRow(line, newPlantSchema, 'The line', () => parseJson(bytes, 'The line'));
       // Looking at the clock takes as long as skipping a line, and a megabyte of gzip can become a billion of them.
-      else if (line % CHECK_INTERVAL !== 0) continue;
-      if (turns.isOver()) await turns.yield();
+      else if (line % CHECK_INTERVAL === 0) yield undefined;
     }
-    if (turns.isOver()) await turns.yield();
-  }
+  };
+  yield* inTurns(splitLines(chunks, { maxLineBytes }), rowsOf);
 }
 
 /** How many blank lines to skip before looking at the clock. */
@@ -54,12 +55,15 @@ const csvPlantSchema = plantSchema.extend({ id: plantPathSchema.shape.id });
 export async function* readCsv(
   chunks: AsyncIterable<Buffer>,
   { maxLineBytes }: ReadOptions,
-): AsyncGenerator<ImportRow> {
+): AsyncGenerator<ImportRow[]> {
   let columns: Columns | undefined;
-  for await (const { line, fields } of readCsvRecords(chunks, { maxRecordBytes: maxLineBytes })) {
-    if (columns === undefined) columns = findColumns(fields);
-    else yield toCsvRow(line, fields, columns);
-  }
+  const rowsOf = function* (records: Iterable<CsvRecord>) {
+    for (const { line, fields } of records) {
+      if (columns === undefined) columns = findColumns(fields);
+      else yield toCsvRow(line, fields, columns);
+    }
+  };
+  yield* inTurns(readCsvRecords(chunks, { maxRecordBytes: maxLineBytes }), rowsOf);
   if (columns === undefined) throw headerWrong('is missing');
 }
 
@@ -92,3 +96,60 @@ const toCsvRow = (line: number, fields: CsvField[], columns: Columns): ImportRow
     const tag = fields[columns.tag];
     return { id: read(columns.id), name: read(columns.name), tag: tag?.isAbsent ? undefined : tag?.read('The row') };
   });
+
+/**
+ * Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. Parses one element at
+ * a time, because the objects can take 30 times the memory of their text.
+ * @throws {ApiError} 1000 before the first row, if the text is not a JSON array
+ */
+export async function* readJsonArray(text: string): AsyncGenerator<ImportRow[]> {
+  // Checks the whole text first, so that no row of invalid JSON is stored.
+  for await (const _ of inTurns([text], checkElements));
+  yield* inTurns([text], rowsOfElements);
+}
+
+function* checkElements(text: string): Generator<undefined> {
+  for (const found of splitJsonArray(text)) {
+    try {
+      if (found) parseJsonText(found.element, `Element ${found.line} of the body`);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== commonErrors.bodyTooLarge.code) throw error;
+    }
+    yield undefined;
+  }
+}
+
+function* rowsOfElements(text: string): Generator<ImportRow | undefined> {
+  for (const found of splitJsonArray(text)) {
+    yield found && toRow(found.line, newPlantSchema, 'The element', () => parseJsonText(found.element, 'The element'));
+  }
+}
+
+/** A NewPlant. The format determines how its id is written. */
+type PlantSchema = z.ZodObject<Omit<typeof newPlantSchema.shape, 'id'> & { id: z.ZodType<bigint> }>;
+
+/**
+ * Validates one row.
+ * @param subject the name of the row in messages
+ * @param parse returns the value to validate; an ApiError that it throws becomes the row's error
+ */
+const toRow = (line: number, schema: PlantSchema, subject: string, parse: () => unknown): ImportRow => {
+  let value: unknown;
+  try {
+    value = parse();
+  } catch (error) {
+    return toRowError(line, error);
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return { line, plant: result.data };
+  const id = schema.shape.id.safeParse((value as { id?: unknown } | null)?.id);
+  return { line, ...(id.success && { id: id.data }), ...describe(describeFields(result.error, subject)) };
+};
+
+/** @throws any error that is not an ApiError */
+const toRowError = (line: number, error: unknown): RowError => {
+  if (error instanceof ApiError) return { line, ...describe(error) };
+  throw error;
+};
+
+const describe = ({ code, message }: ApiError) => ({ error: code, message });

@@ -6,15 +6,31 @@ const TURN = 1;
 /**
  * Divides long work into turns, so that it does not block the event loop. By time, because the cost of a byte varies: short
  * rows that fail cost a hundred times as much as long ones.
+ * @param valuesOf works while its result is iterated; undefined stands for work without a value
+ * @returns the values of each turn. Those before an error come first.
  */
-export const createTurns = () => {
+export async function* inTurns<Piece, Value>(
+  pieces: AsyncIterable<Piece> | Iterable<Piece>,
+  valuesOf: (piece: Piece) => Iterable<Value | undefined>,
+): AsyncGenerator<Value[]> {
+  let values: Value[] = [];
   let endsAt = performance.now() + TURN;
-  return {
-    isOver: (): boolean => performance.now() >= endsAt,
-    /** Lets others work, then begins the next turn. */
-    yield: async (): Promise<void> => {
-      await setImmediate();
-      endsAt = performance.now() + TURN;
-    },
-  };
-};
+  for await (const piece of pieces) {
+    try {
+      for (const value of valuesOf(piece)) {
+        if (value !== undefined) values.push(value);
+        if (performance.now() < endsAt) continue;
+        yield values;
+        values = [];
+        await setImmediate();
+        endsAt = performance.now() + TURN;
+      }
+    } catch (error) {
+      yield values;
+      throw error;
+    }
+    // The next piece may take long to arrive.
+    yield values;
+    values = [];
+  }
+}

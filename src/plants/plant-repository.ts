@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { toArrays } from './insert-plants.ts';
 import { LOCK_TIMEOUT } from './locked-plants.ts';
 import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
@@ -105,14 +106,3 @@ const insertRow = async (database: Database, { id, name, tag }: NewPlant, lockTi
 };
 
 const toStoredPlant = ({ id, name, tag }: Row): StoredPlant => ({ id, name, tag: tag ?? undefined });
-
-/** Plants as arrays of columns, in PostgreSQL's notation (manual §8.15.6). */
-export const toArrays = (plants: readonly NewPlant[]) => ({
-  ids: `{${plants.map(({ id }) => id)}}`,
-  names: textArray(plants.map(({ name }) => name)),
-  tags: textArray(plants.map(({ tag }) => tag)),
-});
-
-/** A `text[]` in PostgreSQL's notation (manual §8.15.6). */
-const textArray = (texts: (string | undefined)[]): string =>
-  `{${texts.map((text) => (text === undefined ? 'NULL' : `"${text.replace(/[\\"]/g, '\\$&')}"`))}}`;

@@ -888,7 +888,6 @@ test('imports are counted, and each is logged in one line', async () => {
   const rows = (outcome: string) => value('plant_store_import_rows_total', { outcome });
   expect(['created', 'replaced', 'skipped', 'failed'].map(rows)).toEqual([20, 0, 10, 2]);
   expect(value('plant_store_imports_in_progress')).toBe(0);
-  expect(value('plant_store_batches_under_way', { queue: 'imports' })).toBe(0);
   const ends = service.log.filter(({ msg }) => msg === 'import ended');
   expect(ends).toMatchObject([
     { level: 'info', outcome: 'completed', ...counts(10, 0, 0, 2), onConflict: 'error', requestId: expect.any(String) },

@@ -133,6 +133,14 @@ describe('plant-store import', () => {
     expect(stderr).toContain(`${path('a.ndjson')}: Too many rows failed.`);
   });
 
+  test('reports the failed rows of a file that it cannot read to its end', async () => {
+    writeFileSync(path('a.csv'), 'id,name\nx,Oak\n1,"a"b\n');
+    const { code, stdout } = await run('import', path('a.csv'), '--errors', path('errors.ndjson'), '--json');
+    const errors = [{ file: path('a.csv'), line: 2, error: 1003 }];
+    expect([code, JSON.parse(stdout)]).toMatchObject([1, { failed: 1, errors, stopped: { file: path('a.csv') } }]);
+    expect(JSON.parse(readFileSync(path('errors.ndjson'), 'utf8'))).toMatchObject(errors[0] as object);
+  });
+
   test('reports a file that it cannot read', async () => {
     expect(await run('import', path('none.csv'))).toMatchObject({
       code: 1,

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import type { NewPlant } from '../plants/plant.ts';
+
+/** The maximum number of rows that may fail. A response lists one more: the row that stopped the import. */
+export const MAX_ERRORS = 10_000;
+export const DEFAULT_MAX_ERRORS = 1000;
+/** The maximum number of rows of an atomic import. */
+export const MAX_ATOMIC_ROWS = 10_000;
+const MAX_ERRORS_WRONG = `should be an integer from 0 to ${MAX_ERRORS}`;
+
+export const CONFLICT_MODES = ['error', 'skip', 'replace'] as const;
+
+const flag = z
+  .enum(['true', 'false'], 'should be true or false')
+  .transform((text) => text === 'true')
+  .pipe(z.boolean())
+  .default(false);
+
+/** The query of `POST /plants/import`. Strict, because ignoring a misspelled parameter could store the wrong data. */
+export const importQuerySchema = z.strictObject({
+  onConflict: z
+    .enum(CONFLICT_MODES, `should be ${CONFLICT_MODES.join(', ')}`.replace(/, (?=\w+$)/, ' or '))
+    .default('error')
+    .describe(
+      'What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the name and tag of the ' +
+        'plant. If an id occurs twice in an import, the first row wins: with `skip` later rows are skipped, otherwise they fail.',
+    ),
+  dryRun: flag.describe('Checks everything and stores nothing'),
+  atomic: flag.describe(`Stores all rows or none; at most ${MAX_ATOMIC_ROWS} rows`),
+  maxErrors: z
+    .string({ error: MAX_ERRORS_WRONG })
+    .regex(/^(0|[1-9]\d{0,4})$/, { error: MAX_ERRORS_WRONG, abort: true })
+    .transform(Number)
+    .pipe(z.int().min(0).max(MAX_ERRORS, MAX_ERRORS_WRONG))
+    .default(DEFAULT_MAX_ERRORS)
+    .describe('The import stops if more rows than this fail'),
+});
+
+/** What to do with a row whose id is taken, whether to store nothing or all or none, and how many rows may fail. */
+export type ImportOptions = z.output<typeof importQuerySchema>;
+
+export type PlantRow = { line: number; plant: NewPlant };
+
+/** Why a row is not stored. `error` is the code with which `POST /plants` would respond. */
+export type RowError = {
+  /** The line on which the row begins, or the element of a JSON array, from 1. */
+  line: number;
+  /** Present if it is valid. */
+  id?: bigint;
+  error: number;
+  message: string;
+};
+
+/** A row of an import: a valid plant, or an error. */
+export type ImportRow = PlantRow | RowError;
+
+/** Reads the rows of an import, some at a time. Throws once the signal is aborted, even while it waits for bytes. */
+export type ReadRows = (signal: AbortSignal) => AsyncIterable<ImportRow[]>;
+
+/** The number of characters of a plant's name and tag. */
+export const lengthOf = ({ name, tag }: NewPlant): number => name.length + (tag?.length ?? 0);
+
+export type ImportCounts = { created: number; replaced: number; skipped: number; failed: number };
+
+export const NO_COUNTS: Readonly<ImportCounts> = { created: 0, replaced: 0, skipped: 0, failed: 0 };
+
+/** @param factor -1 subtracts. @returns only the counts */
+export const addCounts = (counts: ImportCounts, added: ImportCounts, factor = 1): ImportCounts => ({
+  created: counts.created + factor * added.created,
+  replaced: counts.replaced + factor * added.replaced,
+  skipped: counts.skipped + factor * added.skipped,
+  failed: counts.failed + factor * added.failed,
+});
+
+/** `storedUpTo`: every row up to this line is stored or failed. */
+export type ImportProgress = ImportCounts & { storedUpTo: number };
+
+/** The result of an import. The response of `POST /plants/import` has all of it except `isAccepted`. */
+export type ImportSummary = ImportCounts & {
+  /** The first `maxErrors` + 1 failed rows, in line order. */
+  errors: RowError[];
+  /** Whether the whole input was read and, in an atomic import, no row failed. */
+  isAccepted: boolean;
+};
+
+type Interruption = {
+  cause: unknown;
+  /** Every row up to this line is stored or failed; 0 if no row is known to be stored. */
+  storedUpTo: number;
+  counts: ImportCounts;
+  /** As in an ImportSummary. */
+  errors: RowError[];
+};
+
+/** An import ended before its whole input was read. The message says what is stored, and how to continue. */
+export class ImportInterruptedError extends Error {
+  override name = 'ImportInterruptedError';
+  readonly storedUpTo: number;
+  readonly counts: ImportCounts;
+  readonly errors: RowError[];
+
+  constructor(advice: string, { cause, storedUpTo, counts, errors }: Interruption) {
+    super(advice, { cause });
+    this.storedUpTo = storedUpTo;
+    this.counts = counts;
+    this.errors = errors;
+  }
+}
+
+/** How to continue after an interruption, without storing a row twice or leaving out one. */
+export const adviseRepeat = ({ onConflict }: Pick<ImportOptions, 'onConflict'>): string =>
+  `Repeat the import with onConflict=${onConflict === 'replace' ? 'replace' : 'skip'}.`;
+
+/** An atomic import exceeds the limits. Nothing is stored. */
+export class AtomicImportTooLargeError extends Error {
+  override name = 'AtomicImportTooLargeError';
+}

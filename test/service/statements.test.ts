@@ -1,0 +1,51 @@
+import { expect, test } from '@jest/globals';
+import { createPool } from '../../src/database/database.ts';
+import { createPoolStatements } from '../../src/database/statements.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const database = useTestDatabase();
+
+const create = (connections = 1) =>
+  createPoolStatements({
+    pool: createPool({ url: database.url, connections, connectTimeout: 5000, statementTimeout: 5000 }),
+    onConnectionLost: () => {},
+  });
+
+const waitForTheEnd = () =>
+  waitUntil('the end of its connection', async () => {
+    const open = 'SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
+    return (await database.query(open)).length === 0;
+  });
+
+test('closing closes connections that are being reserved, and no more are reserved', async () => {
+  const statements = create();
+  const reserving = statements.reserve();
+  const closed = statements.close();
+  await expect(reserving).rejects.toThrow('Connection terminated');
+  await expect(statements.reserve()).rejects.toThrow('Connection terminated');
+  await closed;
+  await waitForTheEnd();
+});
+
+test('a reserved connection keeps temporary tables, and has none once it is reserved again', async () => {
+  const statements = create();
+  for (let times = 0; times < 2; times++) {
+    const { query, release } = await statements.reserve();
+    await query('CREATE TEMPORARY TABLE imported (id bigint)');
+    await query('INSERT INTO pg_temp.imported VALUES (1)');
+    expect(await query('SELECT id FROM pg_temp.imported')).toEqual([{ id: '1' }]);
+    release();
+  }
+  await statements.close();
+});
+
+test('closing rejects the statement of a reserved connection', async () => {
+  const statements = create();
+  const { query, release } = await statements.reserve();
+  const sleeping = query('SELECT pg_sleep(60)').finally(release);
+  const closed = statements.close();
+  await expect(sleeping).rejects.toThrow('Connection terminated');
+  await closed;
+  await waitForTheEnd();
+});
