@@ -555,6 +555,7 @@ describe('an import is interrupted by', () => {
     ['a malformed chunk', 'Transfer-Encoding: chunked', (s) => s.write('nonsense\r\n'), NOT_HTTP],
     ['a malformed chunk and more', 'Transfer-Encoding: chunked', (s) => s.write('?\r\n'.repeat(50_000)), NOT_HTTP],
   ])('%s → 400, code 1006, with the line', async (_title, framing, interrupt, reason) => {
+    await start();
     const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
     const answer = readAll(socket.setEncoding('latin1'));
     socket.write(
@@ -841,6 +842,7 @@ describe('concurrent imports', () => {
   });
 
   test('of the same rows store each row once', async () => {
+    await start();
     const rows = numbered(1, 10_000);
     const queries = ['skip', 'skip', 'error', 'replace'].map((mode) => `?maxErrors=10000&onConflict=${mode}`);
     const answers = await Promise.all(queries.map((query) => importPlants(rows, { query })));
