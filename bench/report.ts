@@ -29,17 +29,16 @@ export const decimal = (value: number = Number.NaN): string => {
 };
 
 /** For an even number of values, the mean of the middle two. */
-export const median = (values: number[]): number => {
+const median = (values: number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]];
   return low === undefined || high === undefined ? Number.NaN : (low + high) / 2;
 };
 
-const namesIn = (samples: Sample[]) => Object.keys(samples[0]?.figures ?? {});
-
 const valuesOf = (samples: Sample[], name: string) => samples.map(({ figures }) => figures[name] ?? Number.NaN);
 
-const withRange = (values: number[]): string => {
+const withRange = (all: number[]): string => {
+  const values = all.filter(Number.isFinite);
   const range = values.length > 1 ? ` (${decimal(Math.min(...values))} to ${decimal(Math.max(...values))})` : '';
   return `${decimal(median(values))}${range}`;
 };
@@ -77,7 +76,7 @@ const ratiosTable = (byTask: Map<string, Sample[]>, names: string[]): Table => {
 
 const toMarkdown = ({ title, samples, failures }: Group): string => {
   const byTask = Map.groupBy(samples, ({ task }) => task);
-  const names = namesIn(samples);
+  const names = Object.keys(samples[0]?.figures ?? {});
   const tables = [figuresTable(byTask, names), ratiosTable(byTask, names)].filter(({ length }) => length > 1);
   const failed = failures.map((failure) => `- **Failed:** ${failure}`);
   return [`## ${title}`, ...tables.map(alignTable), failed.join('\n')].filter(Boolean).join('\n\n');

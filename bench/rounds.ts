@@ -11,36 +11,42 @@ export type TaskGroup = { title: string; tasks: Task[] };
 type Rounds = { rounds: number; signal: AbortSignal };
 
 export const measureInRounds = async (taskGroups: TaskGroup[], { rounds, signal }: Rounds): Promise<Group[]> => {
-  const groups = taskGroups.map(
-    ({ title, tasks }) => ({ title, tasks, samples: [], failures: [] }) as Group & TaskGroup,
-  );
+  const groups = taskGroups.map(({ title, tasks }) => ({
+    tasks,
+    group: { title, samples: [], failures: [] } as Group,
+  }));
   const total = rounds * groups.reduce((sum, { tasks }) => sum + tasks.length, 0);
   let done = 0;
   for (let round = 1; round <= rounds; round += 1) {
-    for (const { title, tasks, samples, failures } of groups) {
+    for (const { tasks, group } of groups) {
       for (const task of orderOf(round, tasks)) {
         signal.throwIfAborted();
-        const outcome = await task.measure().then(
-          (figures) => {
-            samples.push({ task: task.title, round, figures });
-            const [name = '', value] = Object.entries(figures)[0] ?? [];
-            return `${decimal(value)} ${name}`;
-          },
-          (error: unknown) => {
-            signal.throwIfAborted();
-            failures.push(`${task.title}, round ${round}: ${reasonOf(error)}`);
-            return `failed: ${reasonOf(error)}`;
-          },
-        );
+        const outcome = await measureOnce({ task, round, group, signal });
         done += 1;
-        say(`[${done}/${total}] ${title} · round ${round} · ${task.title} · ${outcome}`);
+        say(`[${done}/${total}] ${group.title} · round ${round} · ${task.title} · ${outcome}`);
       }
     }
   }
-  return groups.map(({ title, tasks, samples, failures }) => {
-    const inOrder = tasks.flatMap((task) => samples.filter((sample) => sample.task === task.title));
-    return { title, samples: inOrder, failures };
+  return groups.map(({ tasks, group }) => {
+    const samples = tasks.flatMap(({ title }) => group.samples.filter(({ task }) => task === title));
+    return { ...group, samples };
   });
+};
+
+type Measurement = { task: Task; round: number; group: Group; signal: AbortSignal };
+
+/** Adds the figures, or why there are none, to the group. Returns a summary. */
+const measureOnce = async ({ task, round, group, signal }: Measurement): Promise<string> => {
+  try {
+    const figures = await task.measure();
+    group.samples.push({ task: task.title, round, figures });
+    const [name = '', value] = Object.entries(figures)[0] ?? [];
+    return `${decimal(value)} ${name}`;
+  } catch (error) {
+    signal.throwIfAborted();
+    group.failures.push(`${task.title}, round ${round}: ${reasonOf(error)}`);
+    return `failed: ${reasonOf(error)}`;
+  }
 };
 
 /**

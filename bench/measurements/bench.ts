@@ -2,6 +2,7 @@
 import { BenchError } from '../command.ts';
 import type { LoadResult, OpenTarget, Target } from '../load/load.ts';
 import type { Options } from '../options.ts';
+import { NOT_200 } from '../report.ts';
 import { cpuSeconds, mebibytes } from '../targets/process-tree.ts';
 import type { Store } from '../targets/store.ts';
 
@@ -47,7 +48,7 @@ export const figuresOf = ({ ok, notOk, seconds, p50, p99 }: LoadResult) => ({
   'requests/s': ok / seconds,
   'p50 ms': p50,
   'p99 ms': p99,
-  'not 200': notOk,
+  [NOT_200]: notOk,
 });
 
 export const secondsOf = async (action: () => Promise<unknown>): Promise<number> => {

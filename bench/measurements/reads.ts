@@ -46,7 +46,9 @@ export const measureReads = async (bench: Bench) => {
 const measureRead = async (target: Target<Server>, paths: string[], seconds: number): Promise<Figures> => {
   await using server = await target.open();
   await server.load({ connections: CONNECTIONS, seconds: WARM_UP_SECONDS, paths });
-  return figuresOf(await server.load({ connections: CONNECTIONS, seconds, paths }));
+  const result = await server.load({ connections: CONNECTIONS, seconds, paths });
+  if (result.ok === 0 || result.notOk > 0) throw new BenchError(`${result.notOk} answers were not 200`);
+  return figuresOf(result);
 };
 
 /** Fills the table and verifies the answers. @throws {BenchError} at a wrong one */
