@@ -1,8 +1,7 @@
 /** `npm run bench`. `node bench/main.ts --help` lists the options. */
+import { BenchError, say } from './command.ts';
 import { readOptions, usage } from './options.ts';
 import { prepare } from './prepare.ts';
-import { BenchError } from './processes/bench-error.ts';
-import { say } from './reports/progress.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_INTERRUPTED = 130;

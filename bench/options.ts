@@ -1,51 +1,36 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { BenchError } from './processes/bench-error.ts';
+import { BenchError } from './command.ts';
 
-/** More than one interval in which the store merges its search index. */
-const DEFAULT_SECONDS = 6;
-const DEFAULT_ROUNDS = 3;
-const DEFAULT_CONNECTIONS = '1,16,64';
-const DEFAULT_GROWTH_ROWS = 5_000_000;
-const DEFAULT_BULK_ROWS = 1_000_000;
-const FULL_SOAK_MINUTES = 10;
+const MEASUREMENTS = ['posts', 'memory', 'reads', 'imports', 'search-index'] as const;
+export type MeasurementName = (typeof MEASUREMENTS)[number];
 
 export type Options = Readonly<{
   help: boolean;
-  /** Length of each measurement. */
-  seconds: number;
-  /** 0 skips the comparison. */
-  rounds: number;
-  /** Ascending. */
-  connections: readonly number[];
+  measure: readonly MeasurementName[];
   /** Ids of targets. Empty means all. */
   only: readonly string[];
-  /** Turns the peers' request logs off. */
-  quietPeers: boolean;
-  /** 0 skips reads. */
-  readRounds: number;
-  bulk: boolean;
-  bulkRows: number;
-  growth: boolean;
-  growthRows: number;
-  /** 0 skips the soak test. */
-  soakMinutes: number;
-  /** Measurements that do less than a full run. Their results are written to `results/partial*`. */
-  partial: Readonly<Record<'comparison' | 'reads' | 'bulk' | 'growth' | 'soak', boolean>>;
+  rounds: number;
+  /** Length of each measurement. */
+  seconds: number;
+  connections: readonly number[];
+  /** Of imports, exports and the search index. */
+  rows: number;
+  /** Another checkout, whose store takes the place of the peers. */
+  compare: string | undefined;
+  /** Without any option. Only such a run replaces `results/latest.md`. */
+  isFull: boolean;
 }>;
 
 export const usage = `npm run bench -- [options]
 
-  --seconds <n>         length of each measurement (default ${DEFAULT_SECONDS})
-  --rounds <n>          rounds over all targets; figures are medians; 0 skips the comparison (default ${DEFAULT_ROUNDS})
-  --connections <list>  concurrent connections (default ${DEFAULT_CONNECTIONS})
-  --only <list>         only these targets, for example store,fastify-pg; skips reads and bulk
-  --quiet-peers         turn the peers' request logs off
-  --reads               also measure reads (default, except with --only or --rounds 0)
-  --bulk                also measure imports and exports (default, except with --only or --rounds 0)
-  --bulk-rows <n>       rows to import and export (default ${DEFAULT_BULK_ROWS})
-  --growth              also measure the store as its table grows
-  --growth-rows <n>     final number of rows (default ${DEFAULT_GROWTH_ROWS})
-  --soak-minutes <n>    also record the store's memory during n minutes of full load
+  --measure <list>      of ${MEASUREMENTS.join(',')} (default all; with --compare: posts,memory)
+  --compare <checkout>  compare the store with that of another checkout instead of the peers
+  --only <list>         only these targets of posts, for example store,fastify-pg
+  --rounds <n>          rounds over all targets; figures are medians (default 3; with --compare: 6)
+  --seconds <n>         length of each measurement (default 6)
+  --connections <list>  concurrent connections of posts (default 64,4,1)
+  --rows <n>            plants of imports, exports and the search index (default 1000000)
   --help                print this help
 
 Environment variables:
@@ -57,77 +42,46 @@ Environment variables:
 /** @throws {BenchError} naming the wrong option and the expected value */
 export const readOptions = (args: string[]): Options => {
   const values = parse(args);
-  const seconds = wholeNumber('seconds', values.seconds, 1);
-  const rounds = wholeNumber('rounds', values.rounds, 0);
-  const growthRows = wholeNumber('growth-rows', values['growth-rows'], 1);
-  const connections = listOf(values.connections).map((text) => wholeNumber('connections', text, 1));
-  if (connections.length === 0) throw new BenchError('--connections is empty. Expected a list such as 1,64');
-  const only = listOf(values.only);
-  const quietPeers = values['quiet-peers'];
-  const bulkRows = wholeNumber('bulk-rows', values['bulk-rows'], 1);
-  const isWhole = rounds > 0 && only.length === 0;
-  const readRounds = values.reads || isWhole ? rounds || DEFAULT_ROUNDS : 0;
-  const soakMinutes = minutes('soak-minutes', values['soak-minutes']);
-  const isShort = seconds < DEFAULT_SECONDS;
-  const hasOtherTargets = only.length > 0 || values.connections !== DEFAULT_CONNECTIONS;
+  const { compare } = values;
   return {
-    help: values.help,
-    seconds,
-    rounds,
-    connections: [...new Set(connections)].sort((a, b) => a - b),
-    only,
-    quietPeers,
-    readRounds,
-    bulk: values.bulk || isWhole,
-    bulkRows,
-    growth: values.growth,
-    growthRows,
-    soakMinutes,
-    partial: {
-      comparison: hasOtherTargets || quietPeers || rounds < DEFAULT_ROUNDS || isShort,
-      reads: quietPeers || readRounds < DEFAULT_ROUNDS || isShort,
-      bulk: quietPeers || bulkRows < DEFAULT_BULK_ROWS || isShort,
-      growth: growthRows < DEFAULT_GROWTH_ROWS || isShort,
-      soak: soakMinutes < FULL_SOAK_MINUTES,
-    },
+    help: values.help ?? false,
+    measure: listOf(values.measure ?? (compare ? 'posts,memory' : MEASUREMENTS.join())).map(toMeasurement),
+    only: listOf(values.only ?? ''),
+    rounds: wholeNumber('rounds', values.rounds ?? (compare ? '6' : '3')),
+    seconds: wholeNumber('seconds', values.seconds ?? '6'),
+    connections: listOf(values.connections ?? '64,4,1').map((text) => wholeNumber('connections', text)),
+    rows: wholeNumber('rows', values.rows ?? '1000000'),
+    compare: compare === undefined ? undefined : resolve(compare),
+    isFull: args.length === 0,
   };
 };
 
 const parse = (args: string[]) => {
+  const text = { type: 'string' } as const;
+  const options = {
+    measure: text,
+    compare: text,
+    only: text,
+    rounds: text,
+    seconds: text,
+    connections: text,
+    rows: text,
+  };
   try {
-    return parseArgs({
-      args,
-      options: {
-        seconds: { type: 'string', default: String(DEFAULT_SECONDS) },
-        rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
-        connections: { type: 'string', default: DEFAULT_CONNECTIONS },
-        only: { type: 'string', default: '' },
-        'quiet-peers': { type: 'boolean', default: false },
-        reads: { type: 'boolean', default: false },
-        bulk: { type: 'boolean', default: false },
-        'bulk-rows': { type: 'string', default: String(DEFAULT_BULK_ROWS) },
-        growth: { type: 'boolean', default: false },
-        'growth-rows': { type: 'string', default: String(DEFAULT_GROWTH_ROWS) },
-        'soak-minutes': { type: 'string', default: '0' },
-        help: { type: 'boolean', default: false },
-      },
-    }).values;
+    return parseArgs({ args, options: { ...options, help: { type: 'boolean' } } }).values;
   } catch (error) {
     throw new BenchError(`${(error as Error).message}\n\n${usage}`);
   }
 };
 
-const wholeNumber = (name: string, text: string, minimum: number): number => {
-  if (!/^\d{1,9}$/.test(text) || Number(text) < minimum) {
-    throw new BenchError(`--${name} is ${JSON.stringify(text)}. Expected a whole number of at least ${minimum}`);
-  }
-  return Number(text);
+const toMeasurement = (text: string): MeasurementName => {
+  const name = MEASUREMENTS.find((known) => known === text);
+  if (name === undefined) throw new BenchError(`--measure: unknown ${text}. Known are ${MEASUREMENTS.join(', ')}`);
+  return name;
 };
 
-const minutes = (name: string, text: string): number => {
-  if (!/^\d{1,4}(\.\d+)?$/.test(text)) {
-    throw new BenchError(`--${name} is ${JSON.stringify(text)}. Expected a number of minutes such as 10`);
-  }
+const wholeNumber = (name: string, text: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new BenchError(`--${name} is ${text}. Expected a whole number of at least 1`);
   return Number(text);
 };
 

@@ -1,48 +1,36 @@
 /** The PostgreSQL server of a run, and the databases that the run creates on it. */
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
-import { BenchError, reasonOf } from '../processes/bench-error.ts';
+import { BenchError, reasonOf } from '../command.ts';
 
-/** `pid`: the process whose descendants serve the connections, if it runs on this machine. */
-export type DatabaseServer = { url: string; embedded: boolean; pid?: number; stop: () => Promise<void> };
-
-/**
- * The server of `DATABASE_URL`, or else the embedded one with its data in a temporary folder.
- * @throws {OperationalError} if the embedded server does not start
- */
-export const startDatabaseServer = async (): Promise<DatabaseServer> => {
-  const url = process.env.DATABASE_URL;
-  if (url) return { url, embedded: false, stop: async () => {} };
+/** The URL of the server of `DATABASE_URL`, or else of the embedded one in a temporary folder, which `stack` stops. */
+export const startDatabaseServer = async (stack: AsyncDisposableStack): Promise<string> => {
+  if (process.env.DATABASE_URL) return process.env.DATABASE_URL;
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
+  stack.defer(() => rm(folder, { recursive: true }));
   // If this process runs as root, PostgreSQL runs under another account.
   await chmod(folder, 0o755);
-  const lease = await leaseEmbeddedPostgres(folder);
-  const stop = async () => {
-    await lease.release();
-    await rm(folder, { recursive: true });
-  };
-  const pid = Number.parseInt(await readFile(join(folder, 'postgres', 'postmaster.pid'), 'utf8'), 10);
-  return { url: lease.url, embedded: true, pid, stop };
+  const { url, release } = await leaseEmbeddedPostgres(folder);
+  stack.defer(release);
+  return url;
 };
 
 /**
- * Creates a database, so that no existing table is touched. `purpose` becomes part of its name.
+ * The URL of a new database, so that no existing table is touched. `stack` drops it.
  * @throws {BenchError} if the server cannot be reached or the account lacks `CREATEDB`
  */
-export const createDatabase = async (
-  serverUrl: string,
-  purpose: string,
-): Promise<{ url: string; drop: () => Promise<void> }> => {
+export const createDatabase = async (serverUrl: string, purpose: string, stack: AsyncDisposableStack) => {
   const name = `plant_store_bench_${purpose}_${process.pid}`;
   await query(serverUrl, `CREATE DATABASE ${name}`).catch((error: unknown) => {
     throw new BenchError(`Cannot create the database ${name}: ${reasonOf(error)}`);
   });
+  stack.defer(() => query(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`));
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => query(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`) };
+  return url.href;
 };
 
 const query = async (url: string, text: string) => {
@@ -53,4 +41,16 @@ const query = async (url: string, text: string) => {
   } finally {
     await client.end();
   }
+};
+
+/** libpq's environment variables: every account on the machine could read a password in the arguments. */
+export const libpqVariables = (databaseUrl: string) => {
+  const { hostname, port, username, password, pathname } = new URL(databaseUrl);
+  return {
+    PGHOST: hostname,
+    PGPORT: port || '5432',
+    PGUSER: decodeURIComponent(username),
+    PGPASSWORD: decodeURIComponent(password),
+    PGDATABASE: decodeURIComponent(pathname.slice(1)),
+  };
 };

@@ -1,50 +1,35 @@
-import type { Get, Read } from './reads.ts';
+import type { Indexes, PlantsTable } from '../database/plants-table.ts';
 
 export type Load = {
   connections: number;
   seconds: number;
-  /** Unique per database, because ids are derived from it. */
-  run: number;
   /** What to GET, in random order. Without it, plants are created. */
-  reads?: readonly Read[] | undefined;
+  paths?: readonly string[] | undefined;
+  /** Ends the load early when this settles. */
+  until?: Promise<unknown> | undefined;
 };
 
+/** Latencies in milliseconds. */
 export type LoadResult = {
-  /** Correct answers with status 200. */
+  /** Answers of 200. */
   ok: number;
-  /** Other answers by status, and answers of 200 with the wrong plants. */
-  notOk: Record<string, number>;
-  /** Requests without an answer within 10 s. */
-  socketErrors: number;
+  /** Other answers, and requests without an answer within 10 s. */
+  notOk: number;
   seconds: number;
-} & Percentiles;
-
-/** Latency in milliseconds. */
-export type Percentiles = { p50: number; p99: number };
-
-export type LoadGenerator = {
-  /** With its version, for the report. */
-  name: string;
-  run: (load: Load & { url: string; token: string; signal: AbortSignal }) => Promise<LoadResult>;
+  p50: number;
+  p99: number;
 };
 
-/** `url`: of `POST /plants`. */
-export type Address = { url: string; token: string };
+/** A running target. `pid`: the process to measure. pgbench has none. */
+export type OpenTarget = AsyncDisposable & { pid?: number; load: (load: Load) => Promise<LoadResult> };
 
-/** A running target. */
-export type OpenTarget = {
-  load: (load: Load) => Promise<LoadResult>;
-  /** The process to measure. pgbench has none. */
-  pid?: number;
-  logFile?: string;
-  /** Only servers have these. */
-  get?: Get;
-  address?: Address;
-  stop: () => Promise<void>;
-};
-
-export const percentiles = (milliseconds: number[]): Percentiles => {
-  const sorted = Float64Array.from(milliseconds).sort();
-  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
-  return { p50: at(0.5), p99: at(0.99) };
+/** What is measured. `Open`: what it is when it runs. */
+export type Target<Open = OpenTarget> = {
+  id: string;
+  title: string;
+  table: PlantsTable;
+  /** Of the table while it is measured. With `none`, it stores nothing: otherwise each answer of 200 means a row. */
+  indexes: Indexes | 'none';
+  /** @throws {BenchError} if it cannot be measured */
+  open: () => Promise<Open>;
 };

@@ -1,28 +1,20 @@
-/** Express and Prisma: one `create`, `createMany`, `findUnique` or `findMany` per request. */
+/** Express and Prisma: one `create`, `findUnique` or `findMany` per request. */
 import { PrismaPg } from '@prisma/adapter-pg';
 import express, { type ErrorRequestHandler } from 'express';
 import { pinoHttp } from 'pino-http';
 import { type Plant, Prisma, PrismaClient } from './generated/client.ts';
-import { address, databaseUrl, logsRequests, type NewPlant } from './peer.ts';
+import { address, databaseUrl } from './peer.ts';
 
 const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl }) });
 const app = express();
 
-if (logsRequests) app.use(pinoHttp());
-// The default limit of 100 kB is too small for a batch.
-app.use(express.json({ limit: '1mb' }));
+app.use(pinoHttp());
+app.use(express.json());
 
 app.post('/plants', async (request, response) => {
   const { id, name, tag } = request.body;
   const plant = await prisma.plant.create({ data: { id: BigInt(id), name, tag } });
   response.json({ name: plant.name, tag: plant.tag ?? undefined });
-});
-
-app.post('/plants/batch', async (request, response) => {
-  const plants: NewPlant[] = request.body;
-  response.json(
-    await prisma.plant.createMany({ data: plants.map(({ id, ...plant }) => ({ id: BigInt(id), ...plant })) }),
-  );
 });
 
 app.get('/plants/:id', async (request, response) => {

@@ -1,12 +1,12 @@
 /** Fastify and node-postgres: a pool of 10, and one named prepared statement. */
 import { fastify } from 'fastify';
 import pg from 'pg';
-import { address, databaseUrl, logsRequests, type NewPlant, newPlantSchema } from './peer.ts';
+import { address, databaseUrl, type NewPlant, newPlantSchema } from './peer.ts';
 
 const UNIQUE_VIOLATION = '23505';
 
 const pool = new pg.Pool({ connectionString: databaseUrl });
-const app = fastify({ logger: logsRequests });
+const app = fastify({ logger: true });
 
 app.post<{ Body: NewPlant }>('/plants', { schema: newPlantSchema }, async (request) => {
   const { id, name, tag } = request.body;

@@ -1,8 +1,6 @@
 /** What the peers share: their settings, and the schemas of `POST /plants` for Fastify. */
 export const databaseUrl = process.env.DATABASE_URL ?? '';
 export const address = { host: '127.0.0.1', port: Number(process.env.PORT) };
-/** `--quiet-peers` turns request logs off. */
-export const logsRequests = process.env.PEER_LOG !== 'off';
 
 export type NewPlant = { id: number; name: string; tag?: string };
 
