@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: b6bff4c4da885cfe3ebf92a5f163650ab14ee303be89c9651478a6393b2bf7fc
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 6541c0c26ea7396c39aceb04c79154fbbd238cd2267dfaa6b7700c54baa7ef12
 export interface paths {
     "/plants": {
         parameters: {
@@ -359,6 +359,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Only plants with exactly this tag */
                 tag?: string;
+                /** @description Only plants with one of these ids: `?id=17&id=18`, at most 100 */
+                id?: bigint[];
                 /** @description Only plants whose name contains this text, ignoring case */
                 q?: string;
             };
@@ -669,6 +671,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/merge-patch+json": components["schemas"]["PlantPatch"];
+                "application/json": components["schemas"]["PlantPatch"];
             };
         };
         responses: {

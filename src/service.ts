@@ -6,13 +6,17 @@ import type { Config } from './config/config.ts';
 import { createDatabase, createPool, describePool } from './database/database.ts';
 import { createPoolStatements } from './database/statements.ts';
 import { createPlantExports } from './exports/export-plants.ts';
+import { addExportRoutes } from './exports/export-routes.ts';
 import { createHealth } from './health/health.ts';
 import { createOutputBudget } from './http/send-json.ts';
+import { createImportBodyReader } from './imports/import-body.ts';
 import { createImportPace } from './imports/import-pace.ts';
 import { createImportRepository, LANES } from './imports/import-repository.ts';
+import { addImportRoutes } from './imports/import-routes.ts';
 import { createPlantImporter } from './imports/plant-importer.ts';
 import { createInstruments } from './observability/instruments.ts';
 import { createPlantRepository } from './plants/plant-repository.ts';
+import { addPlantRoutes } from './plants/plant-routes.ts';
 import { createPlantService } from './plants/plant-service.ts';
 import { limitRequests, type RequestLimits } from './request-limits.ts';
 import { createHttpServer } from './server/http-server.ts';
@@ -87,22 +91,33 @@ export const createService = async (options: ServiceOptions) => {
     observer: instruments.observeImports,
     trace: instruments.traceBulk,
   });
+  const { requireScope } = tokens;
+  const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
+  const bodies = { limit: config.bodyLimit, slots: createBodySlots({ count: bodySlots }) };
+  const outputBudget = createOutputBudget({ limit: outputBytes });
   const app = createApp({
+    config,
     logger,
     observers: instruments.observers,
-    plants,
-    importer,
-    plantExports,
-    exportStallTimeout: exports.stallTimeout,
-    requireScope: tokens.requireScope,
     health: health.routes,
-    basePath: config.basePath,
-    bodyLimit: config.bodyLimit,
-    bodySlots: createBodySlots({ count: bodySlots }),
-    pauseTimeout: config.requestTimeout,
-    outputBudget: createOutputBudget({ limit: outputBytes }),
-    trustProxy: config.trustProxy,
-    corsOrigins: config.corsOrigins,
+    features: [
+      // First, because `/plants/:id` also matches the paths of exports and imports.
+      addExportRoutes({ plantExports, requireReadScope, stallTimeout: exports.stallTimeout }),
+      addImportRoutes({
+        importer,
+        requireWriteScope,
+        readRows: createImportBodyReader({ bodies, pauseTimeout: config.requestTimeout }),
+        outputBudget,
+      }),
+      addPlantRoutes({
+        plants,
+        requireReadScope,
+        requireWriteScope,
+        requireBothScopes: requireScope('plants:read', 'plants:write'),
+        bodies,
+        outputBudget,
+      }),
+    ],
   });
   const server = createHttpServer({
     handler: app,

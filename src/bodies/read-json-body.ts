@@ -20,15 +20,15 @@ type BodyReaderOptions<Body> = {
   /** The maximum size of a decompressed body, in bytes. */
   limit: number;
   slots: BodySlots;
-  mediaType: string;
+  mediaTypes: readonly string[];
   parse: (bytes: Buffer) => Body;
 };
 
 /** A compressed body is decompressed once it is complete, so a slow client holds only as much memory as it sent. */
 export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyReader<Body> => {
-  const { limit, slots, mediaType, parse } = options;
+  const { limit, slots, mediaTypes, parse } = options;
   return async (request, response) => {
-    readMediaType([mediaType], request.headers['content-type']);
+    readMediaType(mediaTypes, request.headers['content-type']);
     const decompress = bodyDecompressor(request);
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
     if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);

@@ -32,40 +32,40 @@ type ExportRoutesOptions = {
 };
 
 /** Adds `GET /plants/export`. To be added before `/plants/:id`, which also matches the path. */
-export const addExportRoutes = (router: Router, options: ExportRoutesOptions): void => {
-  const { plantExports, requireReadScope, stallTimeout } = options;
-  router
-    .route('/plants/export')
-    .get(requireReadScope, async (request, response, next) => {
-      if (request.httpVersion === '1.0') throw new ApiError(commonErrors.requestNotHttp, NEEDS_CHUNKS);
-      const { format, tag, q } = parseParameters(exportQuerySchema, request.query);
-      const controller = new AbortController();
-      const abort = () => controller.abort();
-      response.once('close', abort);
-      let rows = 0;
-      const count = (more: number) => {
-        rows += more;
-        if (request.method !== 'HEAD') response.locals.rows = rows;
-      };
-      const options = { format, tag, nameContains: q, onRow: () => count(1), signal: controller.signal };
-      // The request log already says that the client disconnected or was disconnected.
-      const fail = (error: NodeJS.ErrnoException) => {
-        if (!DISCONNECTED.includes(error.code ?? '')) next(error);
-      };
-      const send = async (bytes: Readable) => {
-        response.off('close', abort);
-        response.setHeader('Content-Type', rowWriters[format].type);
-        response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);
-        if (request.method === 'HEAD') return void response.end();
-        count(0);
-        response.locals.allowedPause = stallTimeout;
-        // Not thrown: the response would be logged, without the error, before Express gets it.
-        bytes.once('error', fail);
-        // If it fails, closes the connection without the last chunk (RFC 9112 §7.1), so that the client detects the
-        // incomplete response.
-        await pipeline(bytes, response).catch(() => {});
-      };
-      await plantExports.read(options, send).catch(fail);
-    })
-    .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
-};
+export const addExportRoutes =
+  ({ plantExports, requireReadScope, stallTimeout }: ExportRoutesOptions) =>
+  (router: Router): void =>
+    void router
+      .route('/plants/export')
+      .get(requireReadScope, async (request, response, next) => {
+        if (request.httpVersion === '1.0') throw new ApiError(commonErrors.requestNotHttp, NEEDS_CHUNKS);
+        const { format, tag, q } = parseParameters(exportQuerySchema, request.query);
+        const controller = new AbortController();
+        const abort = () => controller.abort();
+        response.once('close', abort);
+        let rows = 0;
+        const count = (more: number) => {
+          rows += more;
+          if (request.method !== 'HEAD') response.locals.rows = rows;
+        };
+        const options = { format, tag, nameContains: q, onRow: () => count(1), signal: controller.signal };
+        // The request log already says that the client disconnected or was disconnected.
+        const fail = (error: NodeJS.ErrnoException) => {
+          if (!DISCONNECTED.includes(error.code ?? '')) next(error);
+        };
+        const send = async (bytes: Readable) => {
+          response.off('close', abort);
+          response.setHeader('Content-Type', rowWriters[format].type);
+          response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);
+          if (request.method === 'HEAD') return void response.end();
+          count(0);
+          response.locals.allowedPause = stallTimeout;
+          // Not thrown: the response would be logged, without the error, before Express gets it.
+          bytes.once('error', fail);
+          // If it fails, closes the connection without the last chunk (RFC 9112 §7.1), so that the client detects the
+          // incomplete response.
+          await pipeline(bytes, response).catch(() => {});
+        };
+        await plantExports.read(options, send).catch(fail);
+      })
+      .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));

@@ -13,8 +13,7 @@ export const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/js
 
 type ImportBodyOptions = {
   /** The maximum size of a line, or of a whole JSON array, after decompression, in bytes. */
-  bodyLimit: number;
-  bodySlots: BodySlots;
+  bodies: { limit: number; slots: BodySlots };
   /** How long the client may pause between bytes, in ms. */
   pauseTimeout: number;
 };
@@ -23,11 +22,10 @@ type ImportBodyOptions = {
 export type ImportBodyReader = (request: Request, response: Response) => ReadRows;
 
 /** Reads the rows of a request. Buffers a JSON array; streams the other formats. */
-export const createImportBodyReader = ({ bodyLimit, bodySlots, pauseTimeout }: ImportBodyOptions): ImportBodyReader => {
+export const createImportBodyReader = ({ bodies, pauseTimeout }: ImportBodyOptions): ImportBodyReader => {
   const readArray = createBodyReader({
-    limit: bodyLimit,
-    slots: bodySlots,
-    mediaType: 'application/json',
+    ...bodies,
+    mediaTypes: ['application/json'],
     parse: (bytes) => decodeText(bytes),
   });
 
@@ -47,7 +45,7 @@ export const createImportBodyReader = ({ bodyLimit, bodySlots, pauseTimeout }: I
       sendContinue(request, response);
       const pieces = streamBody(request, response, { pauseTimeout, signal });
       const bytes = whileWanted(decompress ? decompress(pieces) : pieces, response, signal);
-      return readRows(bytes, { maxLineBytes: bodyLimit });
+      return readRows(bytes, { maxLineBytes: bodies.limit });
     };
   };
 };

@@ -16,22 +16,22 @@ type ImportRoutesOptions = {
 };
 
 /** Adds `POST /plants/import`. To be added before `/plants/:id`, which also matches the path. */
-export const addImportRoutes = (router: Router, options: ImportRoutesOptions): void => {
-  const { importer, requireWriteScope, readRows, outputBudget } = options;
-  router
-    .route('/plants/import')
-    .post(requireWriteScope, async (request, response) => {
-      const query = parseParameters(importQuerySchema, request.query);
-      const startedAt = performance.now();
-      const summary = await importer.run(query, readRows(request, response), (end) => {
-        const duration = Math.round(performance.now() - startedAt);
-        request.log.info({ token: response.locals.tokenName, ...query, ...end, duration }, 'import ended');
-      });
-      // The import stopped early because too many rows failed.
-      closeIfUnread(request, response);
-      const { isAccepted, ...body } = summary;
-      response.status(isAccepted ? 200 : 400);
-      sendJsonText(response, stringifyExact(body), outputBudget);
-    })
-    .all(handleOtherMethods({ Allow: 'POST, OPTIONS' }));
-};
+export const addImportRoutes =
+  ({ importer, requireWriteScope, readRows, outputBudget }: ImportRoutesOptions) =>
+  (router: Router): void =>
+    void router
+      .route('/plants/import')
+      .post(requireWriteScope, async (request, response) => {
+        const query = parseParameters(importQuerySchema, request.query);
+        const startedAt = performance.now();
+        const summary = await importer.run(query, readRows(request, response), (end) => {
+          const duration = Math.round(performance.now() - startedAt);
+          request.log.info({ token: response.locals.tokenName, ...query, ...end, duration }, 'import ended');
+        });
+        // The import stopped early because too many rows failed.
+        closeIfUnread(request, response);
+        const { isAccepted, ...body } = summary;
+        response.status(isAccepted ? 200 : 400);
+        sendJsonText(response, stringifyExact(body), outputBudget);
+      })
+      .all(handleOtherMethods({ Allow: 'POST, OPTIONS' }));

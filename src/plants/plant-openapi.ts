@@ -93,6 +93,14 @@ const replacePlant: Operation = {
   ...onePlant,
 };
 
+const plantPatch = {
+  schema: reference('schemas', 'PlantPatch'),
+  examples: {
+    name: { summary: 'Another name', value: { name: 'Maidenhair tree' } },
+    tag: { summary: 'Remove the tag', value: { tag: null } },
+  },
+};
+
 const patchPlant: Operation = {
   operationId: 'patchPlant',
   summary: 'Change a plant',
@@ -100,15 +108,7 @@ const patchPlant: Operation = {
     'Applies a JSON Merge Patch (RFC 7396): replaces the members that it has, and removes the tag if it is null. The ' +
     'response has the whole plant, so the token needs both scopes.',
   scopes: ['plants:read', 'plants:write'],
-  body: {
-    'application/merge-patch+json': {
-      schema: reference('schemas', 'PlantPatch'),
-      examples: {
-        name: { summary: 'Another name', value: { name: 'Maidenhair tree' } },
-        tag: { summary: 'Remove the tag', value: { tag: null } },
-      },
-    },
-  },
+  body: { 'application/merge-patch+json': plantPatch, 'application/json': plantPatch },
   responses: changed,
   ...onePlant,
 };

@@ -6,8 +6,12 @@ import { MAX_LIMIT } from './plant-parameters.ts';
 /** At most `limit` plants with ids above `after`, in the order of ids. */
 export type PageRequest = { limit: number; after?: bigint | undefined };
 
-/** Only plants with this tag, and with this text in their name. */
-export type PlantFilter = { tag?: string | undefined; nameContains?: string | undefined };
+/** Only plants with one of these ids, with this tag, and with this text in their name. */
+export type PlantFilter = {
+  ids?: bigint[] | undefined;
+  tag?: string | undefined;
+  nameContains?: string | undefined;
+};
 
 /** Plants in the order of their ids, column by column. */
 export type PlantPage = {
@@ -77,9 +81,10 @@ export const createPlantPages = ({ database }: { database: Queries }) => ({
 export const selectPlants = (filter: PlantFilter): Prisma.Sql =>
   Prisma.sql`SELECT id, name, tag FROM plants WHERE ${matching(filter)} ORDER BY id`;
 
-const matching = ({ tag, nameContains }: PlantFilter): Prisma.Sql => {
+const matching = ({ ids, tag, nameContains }: PlantFilter): Prisma.Sql => {
   const conditions = [
     Prisma.sql`TRUE`,
+    ...(ids === undefined ? [] : [Prisma.sql`id = ANY(${`{${ids}}`}::bigint[])`]),
     ...(tag === undefined ? [] : [Prisma.sql`hashtextextended(tag, 0) = hashtextextended(${tag}, 0) AND tag = ${tag}`]),
     ...(nameContains === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(nameContains)}`]),
   ];

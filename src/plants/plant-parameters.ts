@@ -4,6 +4,8 @@ import { storableText } from './plant.ts';
 /** The maximum and default number of plants on a page. */
 export const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
+/** The maximum number of plants that are read by their ids at once: as many as fit on a page by default. */
+const MAX_IDS = 100;
 
 const ID_WRONG = 'should be an integer, from -9223372036854775808 to 9223372036854775807, in decimal digits';
 const LIMIT_WRONG = `should be an integer from 1 to ${MAX_LIMIT}`;
@@ -38,8 +40,11 @@ const cursor = z
   .transform((text) => Buffer.from(text, 'base64url').toString())
   .pipe(int64Text(CURSOR_WRONG));
 
+/** The query of `GET /plants/{id}`. Reads refuse unknown parameters: a script with `?page=2` must not read page 1 for ever. */
+export const noQuerySchema = z.strictObject({});
+
 /** The query of `GET /plants`. The parameters have no examples, because Swagger UI would fill them in. */
-export const plantQuerySchema = z.object({
+export const plantQuerySchema = z.strictObject({
   limit: z
     .string({ error: LIMIT_WRONG })
     .regex(/^[1-9]\d{0,3}$/, { error: LIMIT_WRONG, abort: true })
@@ -54,6 +59,11 @@ export const plantQuerySchema = z.object({
     ...{ type: 'string', format: undefined },
   }),
   tag: storableText.optional().describe('Only plants with exactly this tag'),
+  id: z
+    .union([z.string().transform((text) => [text]), z.array(z.string())])
+    .pipe(z.array(int64Text(ID_WRONG)).max(MAX_IDS, `should be at most ${MAX_IDS} ids`))
+    .optional()
+    .describe(`Only plants with one of these ids: \`?id=17&id=18\`, at most ${MAX_IDS}`),
   q: storableText
     .refine((text) => text !== '' && [...text].length <= MAX_Q_LENGTH, Q_WRONG)
     .meta({ minLength: 1, maxLength: MAX_Q_LENGTH })

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
-import type { BodyReader } from '../bodies/read-json-body.ts';
+import type { BodySlots } from '../bodies/body-slots.ts';
+import { createBodyReader, parseJson } from '../bodies/read-json-body.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { parsePreconditions } from '../http/preconditions.ts';
@@ -7,7 +8,7 @@ import type { OutputBudget } from '../http/send-json.ts';
 import { sendJson, sendJsonText } from '../http/send-json.ts';
 import { newPlantSchema, type Plant, plantPatchSchema, plantSchema, type StoredPlant } from './plant.ts';
 import { PlantChangedError } from './plant-errors.ts';
-import { cursorAfter, plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
+import { cursorAfter, noQuerySchema, plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
 import { entityTag, representPage, representPlant } from './plant-representation.ts';
 import type { PlantCondition, PlantService } from './plant-service.ts';
 
@@ -17,15 +18,20 @@ type PlantRoutesOptions = {
   requireWriteScope: RequestHandler;
   /** For PATCH: its response contains the stored plant, so it also reads. */
   requireBothScopes: RequestHandler;
-  readJson: BodyReader<unknown>;
-  readMergePatch: BodyReader<unknown>;
+  /** The maximum size of a body, in bytes, and the slots for large ones. */
+  bodies: { limit: number; slots: BodySlots };
   outputBudget: OutputBudget;
 };
 
+/** A JSON Merge Patch (RFC 7396). Many clients send any JSON as application/json. */
+const PATCH_TYPES = ['application/merge-patch+json', 'application/json'];
+
 /** Adds the operations on plants (specification §4). The token is checked before the body is read. */
-export const addPlantRoutes = (router: Router, options: PlantRoutesOptions): void => {
-  const { plants, requireReadScope, requireWriteScope, requireBothScopes, readJson, readMergePatch, outputBudget } =
-    options;
+export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) => {
+  const { plants, requireReadScope, requireWriteScope, requireBothScopes, bodies, outputBudget } = options;
+  const parse = (bytes: Buffer) => parseJson(bytes);
+  const readJson = createBodyReader({ ...bodies, parse, mediaTypes: ['application/json'] });
+  const readMergePatch = createBodyReader({ ...bodies, parse, mediaTypes: PATCH_TYPES });
   // Separate functions, because a handler that waits for the database keeps all its variables in memory.
   const readNewPlant = async (request: Request, response: Response) =>
     parseBody(newPlantSchema, await readJson(request, response));
@@ -37,8 +43,8 @@ export const addPlantRoutes = (router: Router, options: PlantRoutesOptions): voi
   router
     .route('/plants')
     .get(requireReadScope, async (request, response) => {
-      const { limit, cursor, tag, q } = parseParameters(plantQuerySchema, request.query);
-      const page = await plants.list({ limit, after: cursor, tag, nameContains: q }, () => response.destroyed);
+      const { limit, cursor, id: ids, tag, q } = parseParameters(plantQuerySchema, request.query);
+      const page = await plants.list({ limit, after: cursor, ids, tag, nameContains: q }, () => response.destroyed);
       const lastId = page.ids.at(-1);
       if (page.hasNext && lastId !== undefined) response.set('Link', linkToNext(request, cursorAfter(lastId)));
       sendJsonText(response, representPage(page), outputBudget);
@@ -54,6 +60,7 @@ export const addPlantRoutes = (router: Router, options: PlantRoutesOptions): voi
     .route('/plants/:id')
     .get(requireReadScope, async (request, response) => {
       const { id } = parseParameters(plantPathSchema, request.params);
+      parseParameters(noQuerySchema, request.query);
       const json = representPlant(await plants.find(id, () => response.destroyed));
       const tag = entityTag(json);
       const outcome = parsePreconditions(request)?.(tag);
@@ -81,7 +88,7 @@ export const addPlantRoutes = (router: Router, options: PlantRoutesOptions): voi
     .all(
       handleOtherMethods({
         Allow: 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
-        'Accept-Patch': 'application/merge-patch+json',
+        'Accept-Patch': PATCH_TYPES.join(', '),
       }),
     );
 };

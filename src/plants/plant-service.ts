@@ -132,16 +132,16 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     /** @throws {OverloadedError} {SearchTimeoutError} or any database error */
     list: async (request: PageRequest & PlantFilter, isAbandoned?: () => boolean): Promise<PlantPage> => {
       noteRequest();
-      const { tag, nameContains, ...page } = request;
+      const { ids, tag, nameContains, ...page } = request;
       if (tag !== undefined || nameContains !== undefined) {
         const bytes = textBytes(tag) + textBytes(nameContains);
         const timeout = limits.searches.deadline;
         return searches({ send: () => search(request), bytes, timeout, isAbandoned });
       }
       const timeLeft = startTimer(limits.pages.deadline);
-      const shared = await pages.add(page, isAbandoned);
+      const shared = ids ? undefined : await pages.add(page, isAbandoned);
       if (shared) return shared;
-      return longReads({ send: () => repository.search(page), bytes: 0, timeout: timeLeft(), isAbandoned });
+      return longReads({ send: () => repository.search(request), bytes: 0, timeout: timeLeft(), isAbandoned });
     },
     /**
      * @returns the plant as it is now

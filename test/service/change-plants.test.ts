@@ -99,12 +99,18 @@ describe('PATCH /plants/{id} (RFC 7396)', () => {
     expect(await service.stored('1')).toEqual({ id: '1', name: 'Fir', tag: null });
   });
 
-  test('code 1001: any other media type, including application/json', async () => {
+  test('application/json is read as a merge patch', async () => {
+    await insert('1', 'Fir', 'Abies');
+    const response = await patch('1', { tag: null }, { 'Content-Type': 'application/json' });
+    expect([response.status, response.text]).toEqual([200, '{"name":"Fir"}']);
+  });
+
+  test('code 1001: any other media type', async () => {
     await insert('1', 'Fir');
-    const response = await patch('1', { name: 'Yew' }, { 'Content-Type': 'application/json' });
+    const response = await patch('1', { name: 'Yew' }, { 'Content-Type': 'text/plain' });
     expect([response.status, response.body.error]).toEqual([400, 1001]);
     expect(response.body.message).toContain('application/merge-patch+json');
-    expect(response.headers.accept).toBe('application/merge-patch+json');
+    expect(response.headers.accept).toBe('application/merge-patch+json, application/json');
   });
 });
 

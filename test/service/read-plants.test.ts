@@ -241,17 +241,12 @@ describe('GET /plants', () => {
 
   test('links to the next page with an absolute path that keeps the other parameters', async () => {
     await insert(`SELECT i, 'a&b > c', 'tag "é"' FROM generate_series(1, 3) i`);
-    const query = `tag=${encodeURIComponent('tag "é"')}&q=${encodeURIComponent('A&B >')}&limit=1&other=%2B`;
+    const query = `tag=${encodeURIComponent('tag "é"')}&q=${encodeURIComponent('A&B >')}&limit=1&id=1&id=2&id=3`;
     const { link = '' } = (await get(`/plants?${query}`)).headers;
     expect(link).toMatch(/^<\/plants\?[\x21-\x3b=\x3f-\x7e]+>; rel="next"$/);
     const next = new URL(/<(.+)>/.exec(link)?.[1] ?? '', 'http://localhost').searchParams;
-    expect(Object.fromEntries(next)).toEqual({
-      tag: 'tag "é"',
-      q: 'A&B >',
-      limit: '1',
-      other: '+',
-      cursor: expect.any(String),
-    });
+    expect(Object.fromEntries(next)).toMatchObject({ tag: 'tag "é"', q: 'A&B >', limit: '1' });
+    expect([next.getAll('id'), next.get('cursor')]).toEqual([['1', '2', '3'], expect.any(String)]);
     expect(await walk(`/plants?${query}`)).toEqual([['1'], ['2'], ['3']]);
   });
 
@@ -315,11 +310,30 @@ describe('GET /plants', () => {
   test.each([
     ...['limit=0', 'limit=1001', 'limit=-1', 'limit=2147483648', 'limit=1.5', 'limit=', 'limit=x', 'limit=1&limit=2'],
     ...['cursor=', 'cursor=x', 'cursor=MS41', 'cursor=OTIyMzM3MjAzNjg1NDc3NTgwOA', 'cursor=MQ&cursor=MQ'],
+    ...['page=2', 'id=', 'id=x', 'id=1&id=1.5', 'id=9223372036854775808', `id=1${'&id=1'.repeat(100)}`],
     ...['q=', `q=${'x'.repeat(101)}`, 'tag=%00', 'q=%00', 'tag=%FF', 'q=%zz', 'q=a&q=b', 'q=%ED%A0%80'],
   ])('code 1005: ?%s', async (query) => {
     const response = await get(`/plants?${query}`);
     expect([response.status, response.body.error]).toEqual([400, 1005]);
-    expect(response.body.message).toMatch(/^The (parameter (limit|cursor|tag|q)|query) /);
+    expect(response.body.message).toMatch(/^The (parameter (limit|cursor|tag|q|page|id[.\d]*)|query) /);
+  });
+
+  test('GET /plants?id= reads several plants at once, in the order of ids, with other parameters if wanted', async () => {
+    await insert("VALUES (-9223372036854775808, 'Fir', 'x'), (2, 'Yew', NULL), (3, 'Fir', NULL), (4, 'Fir', 'x')");
+    expect(await walk('/plants?id=4&id=-9223372036854775808&id=4&id=5')).toEqual([['-9223372036854775808', '4']]);
+    expect(await walk('/plants?id=3')).toEqual([['3']]);
+    expect(await walk('/plants?id=2&id=3&id=4&limit=2')).toEqual([['2', '3'], ['4']]);
+    expect(await walk('/plants?id=2&id=3&id=4&q=fir&tag=x')).toEqual([['4']]);
+    expect(await walk('/plants?id=5')).toEqual([[]]);
+  });
+
+  test('GET /plants/{id} refuses parameters, which it has none of', async () => {
+    await insert("VALUES (1, 'Fir', NULL)");
+    const response = await get('/plants/1?page=2');
+    expect([response.status, response.body]).toEqual([
+      400,
+      { error: 1005, message: 'The parameter page is not known.' },
+    ]);
   });
 
   test('HEAD gets the response to GET without the body', async () => {
