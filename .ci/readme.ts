@@ -43,6 +43,7 @@ const runs: Record<string, Run> = {
   'npx plant-store token list': { kind: 'exits', expect: /^alice +valid/m },
   'npx plant-store token revoke alice': { kind: 'exits' },
   'npm run studio': { kind: 'serves', ready: /5555/ },
+  'psql "postgresql://plant_store:': { kind: 'exits' },
   'docker compose up': { kind: 'elsewhere' },
   'docker compose --profile studio up': { kind: 'elsewhere' },
   'npm run openapi': { kind: 'exits' },
@@ -103,7 +104,7 @@ let failed = 0;
 try {
   for (const command of commands) {
     const key = Object.keys(runs).find(
-      (known) => known === command || (/^(curl|printf) |examples\/$/.test(known) && command.startsWith(known)),
+      (known) => known === command || (/^(curl|printf|psql) |examples\/$/.test(known) && command.startsWith(known)),
     );
     if (key === undefined) throw new Error(`README.md has a command that .ci/readme.ts does not list: ${command}`);
     process.stdout.write(`${command.slice(0, 70)}: ${await run(command, runs[key] as Run)}\n`);
