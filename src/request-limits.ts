@@ -28,6 +28,8 @@ export type RequestLimits = {
     count: number;
     /** For a chunk, in ms. */
     statementTimeout: number;
+    /** How long a body may contain no row, in ms. */
+    rowTimeout: number;
   };
   /** The maximum number of large request bodies that are read concurrently. */
   bodySlots: number;
@@ -41,6 +43,7 @@ const MAX_BODY_SLOTS = 16;
 const OUTPUT_BYTES = 33_554_432;
 const EXPORTS = { count: 2, stallTimeout: 60_000 };
 const MAX_IMPORTS = 4;
+const ROW_TIMEOUT = 60_000;
 
 /** Divides REQUEST_TIMEOUT: a fifth for the token, and the rest for the operation. */
 export const limitRequests = ({
@@ -89,6 +92,7 @@ export const limitRequests = ({
     imports: {
       count: MAX_IMPORTS,
       statementTimeout: Math.max(BULK_STATEMENT_TIMEOUT, statementTimeout),
+      rowTimeout: ROW_TIMEOUT,
     },
   };
 };

@@ -106,7 +106,11 @@ export const createService = async (options: ServiceOptions) => {
       addImportRoutes({
         importer,
         requireWriteScope,
-        readRows: createImportBodyReader({ bodies, pauseTimeout: config.requestTimeout }),
+        readRows: createImportBodyReader({
+          bodies,
+          pauseTimeout: config.requestTimeout,
+          rowTimeout: imports.rowTimeout,
+        }),
         outputBudget,
       }),
       addPlantRoutes({

@@ -4,8 +4,8 @@ import type { BodySlots } from '../bodies/body-slots.ts';
 import { bodyDecompressor } from '../bodies/decompress.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { createBodyReader, decodeText, sendContinue } from '../bodies/read-json-body.ts';
-import { BodyAbortedError, streamBody } from '../bodies/stream-body.ts';
-import type { ReadRows } from './import.ts';
+import { BodyAbortedError, BodyStalledError, streamBody } from '../bodies/stream-body.ts';
+import type { ImportRow, ReadRows } from './import.ts';
 import { readCsv, readJsonArray, readNdjson } from './read-rows.ts';
 
 /** The media types of an import. */
@@ -16,13 +16,15 @@ type ImportBodyOptions = {
   bodies: { limit: number; slots: BodySlots };
   /** How long the client may pause between bytes, in ms. */
   pauseTimeout: number;
+  /** How long its bytes may contain no row, in ms. */
+  rowTimeout: number;
 };
 
 /** @throws {ApiError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader */
 export type ImportBodyReader = (request: Request, response: Response) => ReadRows;
 
 /** Reads the rows of a request. Buffers a JSON array; streams the other formats. */
-export const createImportBodyReader = ({ bodies, pauseTimeout }: ImportBodyOptions): ImportBodyReader => {
+export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: ImportBodyOptions): ImportBodyReader => {
   const readArray = createBodyReader({
     ...bodies,
     mediaTypes: ['application/json'],
@@ -41,11 +43,14 @@ export const createImportBodyReader = ({ bodies, pauseTimeout }: ImportBodyOptio
     const decompress = bodyDecompressor(request);
     if (type === 'application/json') return (signal) => readArrayRows(request, response, signal);
     const readRows = type === 'text/csv' ? readCsv : readNdjson;
-    return (signal) => {
+    return (importSignal) => {
+      const stalled = new AbortController();
+      const signal = AbortSignal.any([importSignal, stalled.signal]);
       sendContinue(request, response);
       const pieces = streamBody(request, response, { pauseTimeout, signal });
       const bytes = whileWanted(decompress ? decompress(pieces) : pieces, response, signal);
-      return readRows(bytes, { maxLineBytes: bodies.limit });
+      const onStalled = () => stalled.abort(new BodyStalledError('The body has had no row for too long.'));
+      return withTimer(readRows(bytes, { maxLineBytes: bodies.limit }), rowTimeout, onStalled);
     };
   };
 };
@@ -56,5 +61,20 @@ async function* whileWanted(bytes: AsyncIterable<Buffer>, response: Response, si
     if (response.destroyed) throw new BodyAbortedError('The client disconnected.');
     signal.throwIfAborted();
     yield piece;
+  }
+}
+
+/** Calls `onTimeout` if no row arrives for so many ms, without the time that the consumer takes. */
+async function* withTimer(turns: AsyncIterable<ImportRow[]>, milliseconds: number, onTimeout: () => void) {
+  let timer = setTimeout(onTimeout, milliseconds);
+  try {
+    for await (const rows of turns) {
+      if (rows.length === 0) continue;
+      clearTimeout(timer);
+      yield rows;
+      timer = setTimeout(onTimeout, milliseconds);
+    }
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -24,9 +24,10 @@ export const addImportRoutes =
       .post(requireWriteScope, async (request, response) => {
         const query = parseParameters(importQuerySchema, request.query);
         const startedAt = performance.now();
-        const summary = await importer.run(query, readRows(request, response), (end) => {
+        const { tokenName: token = '' } = response.locals;
+        const summary = await importer.run(token, query, readRows(request, response), (end) => {
           const duration = Math.round(performance.now() - startedAt);
-          request.log.info({ token: response.locals.tokenName, ...query, ...end, duration }, 'import ended');
+          request.log.info({ token, ...query, ...end, duration }, 'import ended');
         });
         // The import stopped early because too many rows failed.
         closeIfUnread(request, response);

@@ -1,5 +1,5 @@
-import { OverloadedError } from '../batching/batch-queue.ts';
 import { type BulkTrace, untraced } from '../batching/bulk-trace.ts';
+import { createSlots } from '../batching/slots.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import {
@@ -36,7 +36,7 @@ type PlantImporterOptions = {
 export const createPlantImporter = (options: PlantImporterOptions) => {
   const { repository, pace, maxImports, observer, trace = untraced } = options;
   const stopping = new AbortController();
-  let inProgress = 0;
+  const slots = createSlots(maxImports, 'imports');
 
   /** @returns a function that counts the rows up to now, except in a dry run, which stores nothing */
   const startCounting = ({ dryRun }: ImportOptions) => {
@@ -49,12 +49,17 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
 
   return {
     /**
-     * Imports the rows that `read` returns. Calls `onEnd` once, even if the client has disconnected.
+     * Imports the rows that `read` returns. Calls `onEnd` once, even if the client has disconnected. `token`: the name of the
+     * token, which has at most half of the slots.
      * @throws {OverloadedError} too many imports are in progress; errors of `read` and `importPlants`
      */
-    run: async (query: ImportOptions, read: ReadRows, onEnd: (end: ImportEnd) => void): Promise<ImportSummary> => {
-      if (inProgress >= maxImports) throw new OverloadedError('Too many imports are in progress.');
-      inProgress += 1;
+    run: async (
+      token: string,
+      query: ImportOptions,
+      read: ReadRows,
+      onEnd: (end: ImportEnd) => void,
+    ): Promise<ImportSummary> => {
+      const release = slots.take(token);
       observer?.begin();
       const onProgress = startCounting(query);
       try {
@@ -78,7 +83,7 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
           }
         });
       } finally {
-        inProgress -= 1;
+        release();
         observer?.end();
       }
     },

@@ -5,6 +5,9 @@ import { text as readAll } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { readConfig } from '../../src/config/config.ts';
+import { limitRequests } from '../../src/request-limits.ts';
+import { SCOPES } from '../../src/tokens/token.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { blockedStatements, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
 import { scrape } from '../support/scrape.ts';
@@ -66,6 +69,11 @@ const openImport = (query = '', headers: Record<string, string> = {}) => {
   responded.catch(() => {});
   return Object.assign(request, { responded });
 };
+
+/** The headers of another token, because one has at most half of the slots. */
+const asOther = async () => ({
+  Authorization: `Bearer ${await service.tokens.create({ name: 'other', scopes: SCOPES, expiresAt: null })}`,
+});
 
 const answerOf = async (request: ClientRequest & { responded?: Promise<unknown[]> }) => {
   const [response] = (await (request.responded ?? once(request, 'response'))) as [IncomingMessage];
@@ -797,14 +805,44 @@ describe('an import is interrupted by', () => {
   });
 });
 
+test('a body without rows ends with what is stored: 408, code 1203', async () => {
+  const { imports } = limitRequests(readConfig({}));
+  service = await startService({}, { requestLimits: { imports: { ...imports, rowTimeout: 300 } } });
+  const request = openImport();
+  request.write(numbered(1, 2001));
+  const blank = setInterval(() => request.write('\n'.repeat(1000)), 20);
+  const { status, body } = await answerOf(request);
+  clearInterval(blank);
+  request.destroy();
+  expect([status, body]).toEqual([
+    408,
+    {
+      error: 1203,
+      message:
+        'The body has had no row for too long. Every row up to line 2000 is stored. Repeat the import with onConflict=skip.',
+    },
+  ]);
+  expect(await count()).toBe(2000);
+});
+
 describe('concurrent imports', () => {
-  test('are limited to four; more get 503, code 1500', async () => {
+  test('are limited to four, of which a token gets two; more get 503, code 1500', async () => {
     await start({ METRICS_PORT: '0' });
-    const open = Array.from({ length: 4 }, () => openImport());
+    const other = await asOther();
+    const inProgress = async () => (await metrics()).value('plant_store_imports_in_progress');
+    const open = [openImport(), openImport()];
     for (const request of open) request.write('\n');
-    await waitUntil('four imports', async () => (await metrics()).value('plant_store_imports_in_progress') === 4);
-    const { status, headers, body } = await importPlants('');
-    expect([status, headers.get('retry-after'), body]).toMatchObject([503, '1', { error: 1500 }]);
+    await waitUntil('two imports', async () => (await inProgress()) === 2);
+    const third = await importPlants('');
+    expect([third.status, third.headers.get('retry-after'), third.body]).toEqual([
+      503,
+      '1',
+      { error: 1500, message: 'Too many imports of this token are in progress. Try again later.' },
+    ]);
+    open.push(openImport('', other), openImport('', other));
+    for (const request of open.slice(2)) request.write('\n');
+    await waitUntil('four imports', async () => (await inProgress()) === 4);
+    expect(await importPlants('')).toMatchObject({ status: 503, body: { error: 1500 } });
     const answers = open.map(answerOf);
     for (const [index, request] of open.entries()) request.end(`{"id":${index},"name":""}`);
     for (const answer of answers) expect(await answer).toMatchObject({ status: 200, body: counts(1) });
@@ -819,7 +857,8 @@ describe('concurrent imports', () => {
           "SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%imported%' AND pid <> pg_backend_pid()",
         )
       ).length;
-    const open = Array.from({ length: 4 }, () => openImport(query));
+    const other = await asOther();
+    const open = [{}, {}, other, other].map((headers) => openImport(query, headers));
     for (const request of open) request.write(numbered(1, 10));
     await setTimeout(300);
     expect(await sessions()).toBe(0);
@@ -833,7 +872,8 @@ describe('concurrent imports', () => {
   test('leave connections for single requests, even while they wait for their clients', async () => {
     await start({ DATABASE_CONNECTIONS: '2' });
     const queries = ['', '?onConflict=replace', '?dryRun=true', '?atomic=true'];
-    const open = queries.map((query) => openImport(query));
+    const other = await asOther();
+    const open = queries.map((query, index) => openImport(query, index % 2 === 0 ? {} : other));
     for (const request of open) request.write(numbered(1, 2100));
     await waitUntil('rows', async () => (await count()) > 0);
     for (let id = 10_001; id < 10_020; id++) expect((await service.post({ id, name: 'Fir' })).status).toBe(200);
@@ -845,7 +885,10 @@ describe('concurrent imports', () => {
     await start();
     const rows = numbered(1, 10_000);
     const queries = ['skip', 'skip', 'error', 'replace'].map((mode) => `?maxErrors=10000&onConflict=${mode}`);
-    const answers = await Promise.all(queries.map((query) => importPlants(rows, { query })));
+    const other = await asOther();
+    const answers = await Promise.all(
+      queries.map((query, index) => importPlants(rows, { query, headers: index % 2 === 0 ? {} : other })),
+    );
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(answers.reduce((sum, { body }) => sum + body.created, 0)).toBe(10_000);
     expect(await count()).toBe(10_000);
@@ -900,8 +943,9 @@ test('imports are counted, and each is logged in one line', async () => {
 
 test('an atomic import does not wait behind imports that wait for its locks', async () => {
   const rows = numbered(1, 4500);
+  const headers = await asOther();
   const results = await Promise.all([
-    importPlants(rows, { query: '?atomic=true&onConflict=skip' }),
+    importPlants(rows, { query: '?atomic=true&onConflict=skip', headers }),
     importPlants(rows, { query: '?onConflict=skip' }),
     importPlants(rows, { query: '?atomic=true&onConflict=skip' }),
     service.post({ id: 1, name: 'Fir' }),

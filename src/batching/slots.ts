@@ -1,0 +1,31 @@
+import { OverloadedError } from './batch-queue.ts';
+
+/**
+ * Slots for operations that last as long as their clients want, such as imports. One holder, such as a token, gets at most half
+ * of them, so that the others stay free for others.
+ * @param what the operations, for messages
+ */
+export const createSlots = (count: number, what: string) => {
+  const held = new Map<string, number>();
+  let taken = 0;
+  return {
+    taken: (): number => taken,
+    /** @returns a function that releases the slot, once. @throws {OverloadedError} */
+    take: (holder: string): (() => void) => {
+      const own = held.get(holder) ?? 0;
+      if (taken >= count) throw new OverloadedError(`Too many ${what} are in progress.`);
+      if (own >= Math.max(1, count >> 1)) throw new OverloadedError(`Too many ${what} of this token are in progress.`);
+      held.set(holder, own + 1);
+      taken += 1;
+      let isHeld = true;
+      return () => {
+        if (!isHeld) return;
+        isHeld = false;
+        taken -= 1;
+        const left = (held.get(holder) ?? 0) - 1;
+        if (left > 0) held.set(holder, left);
+        else held.delete(holder);
+      };
+    },
+  };
+};
