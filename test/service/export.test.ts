@@ -42,10 +42,12 @@ const textOf = async (query = ''): Promise<string> => {
   expect(status).toBe(200);
   return body;
 };
+/** How many statements read plants; a request may also be looking up its token. */
 const transactions = async () =>
   (
     await service.database.query(
-      `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_xmin IS NOT NULL AND pid <> pg_backend_pid()`,
+      `SELECT pid FROM pg_stat_activity
+       WHERE datname = current_database() AND backend_xmin IS NOT NULL AND query LIKE '%FROM plants %' AND pid <> pg_backend_pid()`,
     )
   ).length;
 const lastLine = () => service.log.findLast(({ path }) => path === '/plants/export');
