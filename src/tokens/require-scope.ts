@@ -8,13 +8,6 @@ import type { Scope } from './token.ts';
 import { tokenErrorCodes } from './token-api-errors.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
-declare module 'express-serve-static-core' {
-  interface Locals {
-    /** The name of the request's token, for the log. */
-    tokenName?: string;
-  }
-}
-
 /** RFC 6750 §3. */
 const challenge = (error?: string, scopes: readonly Scope[] = []) => ({
   'WWW-Authenticate': [
@@ -24,11 +17,7 @@ const challenge = (error?: string, scopes: readonly Scope[] = []) => ({
   ].join(', '),
 });
 
-type RequireScopeOptions = {
-  verifier: TokenVerifier;
-  /** Undefined: no limit. */
-  rateLimit: RateLimit | undefined;
-};
+type RequireScopeOptions = { verifier: TokenVerifier; rateLimit: RateLimit | undefined };
 
 /** Creates middleware that requires all of the scopes. */
 export type RequireScope = (...scopes: Scope[]) => RequestHandler;
@@ -72,12 +61,7 @@ const tooManyWrongTokens = (wait: number) =>
     headers: { ...challenge('invalid_token'), 'Retry-After': `${wait}` },
   });
 
-const tokenMissing = () =>
-  new ApiError(tokenErrorCodes.tokenMissing, 'A token is required: Authorization: Bearer <ACCESS_TOKEN>.', {
-    headers: challenge(),
-  });
+const tokenMissing = () => new ApiError(tokenErrorCodes.tokenMissing, undefined, { headers: challenge() });
 
 const tokenNotValid = () =>
-  new ApiError(tokenErrorCodes.tokenNotValid, 'The token is wrong, expired or revoked.', {
-    headers: challenge('invalid_token'),
-  });
+  new ApiError(tokenErrorCodes.tokenNotValid, undefined, { headers: challenge('invalid_token') });
