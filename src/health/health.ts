@@ -7,16 +7,11 @@ import { commonErrors } from '../http/common-errors.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
 
-type HealthOptions = {
-  database: Database;
-  /** How long the database may take to respond, in ms. */
-  timeout: number;
-};
-
 /**
  * Health checks: `GET /livez` (the process responds) and `GET /readyz` (it can handle requests). No token is required.
+ * @param options `timeout`: how long the database may take to respond, in ms
  */
-export const createHealth = ({ database, timeout }: HealthOptions) => {
+export const createHealth = ({ database, timeout }: { database: Database; timeout: number }) => {
   let stopping = false;
   let checking: Promise<void> | undefined;
   const routes = Router({ strict: true, caseSensitive: true });

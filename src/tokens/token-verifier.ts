@@ -56,19 +56,15 @@ export const createTokenVerifier = ({ tokens, limits, jwts }: TokenVerifierOptio
 
 type Hash = Uint8Array<ArrayBuffer>;
 
-type TokenLookUpsOptions = {
-  tokens: Pick<TokenRepository, 'findByHashes'>;
-  limits: BatchLimits;
-};
+type TokenLookUpsOptions = Pick<TokenVerifierOptions, 'tokens'> & { limits: BatchLimits };
 
 /** Concurrent lookups share a statement. The same prepared statement serves any number of tokens. */
 const createTokenLookUps = ({ tokens, limits }: TokenLookUpsOptions) => {
   const queue = createBatchQueue({
     run: async (lookUps: { hash: Hash; find: typeof tokens.findByHashes }[]) => {
-      const hashes = lookUps.map(({ hash }) => hash);
-      const found = await lookUps[0]?.find(hashes);
+      const found = await lookUps[0]?.find(lookUps.map(({ hash }) => hash));
       const byHash = new Map(found?.map((token) => [keyOf(token.hash), token]));
-      return hashes.map((hash) => byHash.get(keyOf(hash)));
+      return lookUps.map(({ hash }) => byHash.get(keyOf(hash)));
     },
     bytesOf: () => 0,
     lateError: () => new DatabaseTimeoutError(),
