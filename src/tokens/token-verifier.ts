@@ -1,8 +1,7 @@
-import { AsyncResource } from 'node:async_hooks';
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type BatchLimits, createBatchQueue } from '../batching/batch-queue.ts';
-import { DatabaseTimeoutError } from '../database/within-time.ts';
+import type { BatchLimits } from '../batching/batch-queue.ts';
+import { createLookUpQueue } from '../batching/look-up-queue.ts';
 import { hashTokenText, type Token, tokenState, type VerifiedToken } from './token.ts';
 import type { TokenRepository } from './token-repository.ts';
 
@@ -24,11 +23,19 @@ type TokenVerifierOptions = {
   jwts?: TokenVerifier | undefined;
 };
 
+type Hash = Uint8Array<ArrayBuffer>;
+
 /** Verifies tokens. Cached tokens and texts that do not match TOKEN_PATTERN cost no query. */
 export const createTokenVerifier = ({ tokens, limits, jwts }: TokenVerifierOptions): TokenVerifier => {
-  const lookUpAgain = createTokenLookUps({ tokens, limits: limits.tokens });
-  const lookUp = createTokenLookUps({ tokens, limits: limits.newTokens });
-  const known = new LRUCache<string, Token, Buffer<ArrayBuffer>>({
+  /** Concurrent lookups share a statement. The same prepared statement serves any number of tokens. */
+  const findEach = async (hashes: Hash[]) => {
+    const found = await tokens.findByHashes(hashes);
+    const byHash = new Map(found.map((token) => [keyOf(token.hash), token]));
+    return hashes.map((hash) => byHash.get(keyOf(hash)));
+  };
+  const lookUpAgain = createLookUpQueue(findEach, limits.tokens);
+  const lookUp = createLookUpQueue(findEach, limits.newTokens);
+  const known = new LRUCache<string, Token, Hash>({
     max: MAX_KNOWN_TOKENS,
     ttl: TRUST_DURATION,
     // By default, the cache sets a timer for each millisecond in which it is used, to read the clock only once.
@@ -52,29 +59,6 @@ export const createTokenVerifier = ({ tokens, limits, jwts }: TokenVerifierOptio
       return tokenState(token) === 'valid' ? token : undefined;
     },
   };
-};
-
-type Hash = Uint8Array<ArrayBuffer>;
-
-type TokenLookUpsOptions = Pick<TokenVerifierOptions, 'tokens'> & { limits: BatchLimits };
-
-/** Concurrent lookups share a statement. The same prepared statement serves any number of tokens. */
-const createTokenLookUps = ({ tokens, limits }: TokenLookUpsOptions) => {
-  const queue = createBatchQueue({
-    run: async (lookUps: { hash: Hash; find: typeof tokens.findByHashes }[]) => {
-      const found = await lookUps[0]?.find(lookUps.map(({ hash }) => hash));
-      const byHash = new Map(found?.map((token) => [keyOf(token.hash), token]));
-      return lookUps.map(({ hash }) => byHash.get(keyOf(hash)));
-    },
-    bytesOf: () => 0,
-    lateError: () => new DatabaseTimeoutError(),
-    limits,
-  });
-  /**
-   * Looks up a token by its hash, in the trace of the first request that waits for the statement.
-   * @throws {OverloadedError} or any database error
-   */
-  return (hash: Hash): Promise<Token | undefined> => queue.add({ hash, find: AsyncResource.bind(tokens.findByHashes) });
 };
 
 const keyOf = (hash: Uint8Array) => Buffer.from(hash).toString('latin1');
