@@ -36,7 +36,11 @@ export const createLog = ({ level, format, worker }: LogOptions) => {
   destination.on('drop', () => {
     droppedLines += 1;
   });
-  destination.once('error', reportOnce);
+  destination.once('error', ({ message }) => {
+    process.stderr.write(
+      `plant-store: the log cannot be written (${message}). The service keeps running and drops log lines.\n`,
+    );
+  });
   destination.on('error', () => {});
   const logger = pino(
     {
@@ -61,12 +65,6 @@ export const createLog = ({ level, format, worker }: LogOptions) => {
 };
 
 export type Log = ReturnType<typeof createLog>;
-
-const reportOnce = ({ message }: Error) => {
-  process.stderr.write(
-    `plant-store: the log cannot be written (${message}). The service keeps running and drops log lines.\n`,
-  );
-};
 
 const makeReadable = (destination: sonicBoom.SonicBoom) => {
   const toText = prettyFactory({

@@ -105,7 +105,6 @@ const createImportMetrics = (registry: Registry) => {
   // Starts each series at 0, because Prometheus sees no increase in a series that starts at 1.
   for (const outcome of OUTCOMES) rows.inc({ outcome }, 0);
   const inProgress = new Gauge({ name: 'plant_store_imports_in_progress', help: 'Imports in progress.', registers });
-  inProgress.set(0);
   return {
     begin: (): void => inProgress.inc(),
     count: (added: Record<(typeof OUTCOMES)[number], number>): void => {

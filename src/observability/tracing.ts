@@ -44,7 +44,12 @@ export const createTracing = ({ endpoint, sampling, logger }: TracingConfig & { 
   logProblems(logger);
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` });
   const provider = new TracerProvider({
-    resource: describeService(),
+    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the defaults.
+    resource: resourceFromAttributes({ 'service.name': 'plant-store', 'service.version': version }).merge(
+      detectResources({
+        detectors: [serviceInstanceIdDetector, resourceAttributesEnvDetector, serviceNameEnvDetector],
+      }),
+    ),
     sampler: createSampler(sampling),
     spanLimits: { linkCountLimit: MAX_LINKS },
     spanProcessors: [new BatchSpanProcessor({ exporter })],
@@ -74,12 +79,6 @@ const createSampler = ({ sampler, ratio }: TracingConfig['sampling']): Sampler =
   if (sampler === 'traceidratio') return new TraceIdRatioBasedSampler(ratio);
   return sampler === 'always_off' ? new AlwaysOffSampler() : new AlwaysOnSampler();
 };
-
-/** The resource of all spans. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the defaults. */
-const describeService = () =>
-  resourceFromAttributes({ 'service.name': 'plant-store', 'service.version': version }).merge(
-    detectResources({ detectors: [serviceInstanceIdDetector, resourceAttributesEnvDetector, serviceNameEnvDetector] }),
-  );
 
 /** Logs what OpenTelemetry reports. It has one handler per process: with several services, the last one logs for all. */
 const logProblems = (logger: Logger) => {

@@ -17,41 +17,36 @@ export const handleMetricsRequests = (registry: Registry): void => {
   });
 };
 
+/** The requests for metrics that a worker has not answered yet. More requests to a stuck worker would pile up in memory. */
+const underWay = new WeakMap<Worker, Promise<Metrics | undefined>>();
+
+const metricsOf = (worker: Worker) => {
+  const metrics = underWay.get(worker) ?? requestMetrics(worker).finally(() => underWay.delete(worker));
+  underWay.set(worker, metrics);
+  return metrics;
+};
+
 /**
- * In the primary process: the metrics of all workers. AggregatorRegistry fails for all workers if
- * one does not reply.
+ * In the primary process: the metrics of the workers that reply, and which workers those are, in Prometheus' text format.
+ * AggregatorRegistry fails for all if one does not reply.
  */
-export const createWorkersMetrics = () => {
-  const underWay = new WeakMap<Worker, Promise<Metrics | undefined>>();
-
-  /** Sends one request at a time: requests to a stuck worker would pile up in memory. */
-  const metricsOf = (worker: Worker) => {
-    const metrics = underWay.get(worker) ?? requestMetrics(worker).finally(() => underWay.delete(worker));
-    underWay.set(worker, metrics);
-    return metrics;
-  };
-
-  return {
-    /** In Prometheus' text format: the metrics of the workers that reply, and which workers those are. */
-    read: async (): Promise<string> => {
-      const registry = new Registry();
-      const up = new Gauge({
-        name: 'plant_store_worker_up',
-        help: '1 if the worker returned its metrics in time, 0 if not.',
-        labelNames: ['worker'],
-        registers: [registry],
-      });
-      const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected()) as Worker[];
-      const replies = await Promise.all(
-        workers.map(async (worker) => {
-          const metrics = await Promise.race([metricsOf(worker), setTimeout(REPLY_TIMEOUT, undefined, { ref: false })]);
-          up.set({ worker: String(worker.id) }, metrics ? 1 : 0);
-          return metrics ?? [];
-        }),
-      );
-      return Registry.aggregate([...replies, await registry.getMetricsAsJSON()]).metrics();
-    },
-  };
+export const readWorkersMetrics = async (): Promise<string> => {
+  const registry = new Registry();
+  const up = new Gauge({
+    name: 'plant_store_worker_up',
+    help: '1 if the worker returned its metrics in time, 0 if not.',
+    labelNames: ['worker'],
+    registers: [registry],
+  });
+  const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected()) as Worker[];
+  const replies = await Promise.all(
+    workers.map(async (worker) => {
+      const metrics = await Promise.race([metricsOf(worker), setTimeout(REPLY_TIMEOUT, undefined, { ref: false })]);
+      up.set({ worker: String(worker.id) }, metrics ? 1 : 0);
+      return metrics ?? [];
+    }),
+  );
+  return Registry.aggregate([...replies, await registry.getMetricsAsJSON()]).metrics();
 };
 
 /** @returns undefined if the worker failed to read them; never resolves if it dies first */
