@@ -6,7 +6,7 @@ import { createFailedTokens } from '../limits/failed-tokens.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { Scope } from './token.ts';
 import { tokenErrorCodes } from './token-api-errors.ts';
-import type { TokenVerifier } from './token-verifier.ts';
+import type { VerifyToken } from './token-verifier.ts';
 
 /** RFC 6750 §3. */
 const challenge = (error?: string, scopes: readonly Scope[] = []) => ({
@@ -17,7 +17,7 @@ const challenge = (error?: string, scopes: readonly Scope[] = []) => ({
   ].join(', '),
 });
 
-type RequireScopeOptions = { verifier: TokenVerifier; rateLimit: RateLimit | undefined };
+type RequireScopeOptions = { verifyToken: VerifyToken; rateLimit: RateLimit | undefined };
 
 /** Creates middleware that requires all of the scopes. */
 export type RequireScope = (...scopes: Scope[]) => RequestHandler;
@@ -26,12 +26,12 @@ export type RequireScope = (...scopes: Scope[]) => RequestHandler;
  * Requires a valid token with all of the scopes (RFC 6750 §2.1), and stores its name for the log. The rate limit counts
  * each request once: for the token's name, or for the client's address if there is no valid token.
  */
-export const createRequireScope = ({ verifier, rateLimit }: RequireScopeOptions): RequireScope => {
+export const createRequireScope = ({ verifyToken, rateLimit }: RequireScopeOptions): RequireScope => {
   const countFailed = createFailedTokens();
   return (...scopes) =>
     async (request, response, next) => {
       const text = bearerToken(request);
-      const token = text === undefined ? undefined : await verifier.verify(text);
+      const token = text === undefined ? undefined : await verifyToken(text);
       if (token === undefined) {
         const address = clientAddress(request);
         const wait = text === undefined ? undefined : countFailed(address);

@@ -11,7 +11,8 @@ const TRUST_DURATION = 4000;
 const MAX_KNOWN_TOKENS = 10_000;
 const TOKEN_PATTERN = /^plant_[\w-]{43}$/;
 
-export type TokenVerifier = { verify(text: string): Promise<VerifiedToken | undefined> };
+/** Resolves with the token if it is valid: it exists, and is neither expired nor revoked. */
+export type VerifyToken = (text: string) => Promise<VerifiedToken | undefined>;
 
 /** Limits for the lookups of tokens that were valid before, and of all others. */
 export type TokenLimits = Record<'tokens' | 'newTokens', BatchLimits>;
@@ -20,13 +21,13 @@ type TokenVerifierOptions = {
   tokens: Pick<TokenRepository, 'findByHashes'>;
   limits: TokenLimits;
   /** Verifies tokens that do not match TOKEN_PATTERN. */
-  jwts?: TokenVerifier | undefined;
+  verifyJwt?: VerifyToken | undefined;
 };
 
 type Hash = Uint8Array<ArrayBuffer>;
 
 /** Verifies tokens. Cached tokens and texts that do not match TOKEN_PATTERN cost no query. */
-export const createTokenVerifier = ({ tokens, limits, jwts }: TokenVerifierOptions): TokenVerifier => {
+export const createTokenVerifier = ({ tokens, limits, verifyJwt }: TokenVerifierOptions): VerifyToken => {
   /** Concurrent lookups share a statement. The same prepared statement serves any number of tokens. */
   const findEach = async (hashes: Hash[]) => {
     const found = await tokens.findByHashes(hashes);
@@ -48,16 +49,13 @@ export const createTokenVerifier = ({ tokens, limits, jwts }: TokenVerifierOptio
     // Concurrent requests with the same token share one lookup.
     fetchMethod: (_key, known, { context: hash }) => (known === undefined ? lookUp(hash) : lookUpAgain(hash)),
   });
-  return {
-    /** @returns the token if it exists and is neither expired nor revoked; otherwise undefined */
-    verify: async (text) => {
-      if (!TOKEN_PATTERN.test(text)) return jwts?.verify(text);
-      const hash = hashTokenText(text);
-      const key = hash.toString('latin1');
-      const token = known.get(key) ?? (await known.fetch(key, { context: hash }));
-      if (token === undefined || !timingSafeEqual(token.hash, hash)) return undefined;
-      return tokenState(token) === 'valid' ? token : undefined;
-    },
+  return async (text) => {
+    if (!TOKEN_PATTERN.test(text)) return verifyJwt?.(text);
+    const hash = hashTokenText(text);
+    const key = hash.toString('latin1');
+    const token = known.get(key) ?? (await known.fetch(key, { context: hash }));
+    if (token === undefined || !timingSafeEqual(token.hash, hash)) return undefined;
+    return tokenState(token) === 'valid' ? token : undefined;
   };
 };
 

@@ -21,11 +21,11 @@ export const createTokens = ({ database, limits, identityProvider, rateLimit, lo
   const warn = (message: string) => (error: Error) => logger.warn({ err: error }, message);
   const repository = createTokenRepository({ database });
   const onRefreshFailed = warn('could not refresh the keys of the identity provider');
-  const jwts = identityProvider && createJwtVerifier({ ...identityProvider, onRefreshFailed });
-  const verifier = createTokenVerifier({ tokens: repository, limits, jwts });
+  const verifyJwt = identityProvider && createJwtVerifier({ ...identityProvider, onRefreshFailed });
+  const verifyToken = createTokenVerifier({ tokens: repository, limits, verifyJwt });
   const onSweepFailed = warn('could not delete the rate limit counters of ended windows');
   const requireScope = createRequireScope({
-    verifier,
+    verifyToken,
     rateLimit: rateLimit && createRateLimit({ ...rateLimit, database, limits: limits.tokens, onSweepFailed }),
   });
   return { repository, requireScope };
