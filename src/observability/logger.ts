@@ -28,8 +28,8 @@ export const createLog = ({ level, format, worker }: LogOptions) => {
     fd: 1,
     maxLength: MAX_WAITING,
     ...(readable
-      ? // Only a terminal is sure to read what is written to it.
-        { sync: process.stdout.isTTY === true, minLength: 0 }
+      ? // Only a terminal is sure to read what is written to it. With a minLength of 0, flush would not wait.
+        { sync: process.stdout.isTTY === true, minLength: 1 }
       : { sync: false, periodicFlush: FLUSH_INTERVAL, ...gathering(worker) }),
   });
   let droppedLines = 0;
