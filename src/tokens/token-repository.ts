@@ -3,13 +3,7 @@ import { isUniqueViolation } from '../database/database-error.ts';
 import { OperationalError } from '../operational-error.ts';
 import { generateTokenText, hashTokenText, type Scope, type Token } from './token.ts';
 
-type NewToken = {
-  name: string;
-  scopes: readonly Scope[];
-  expiresAt: Date | null;
-  /** From `generateTokenText`, which is the default. */
-  text?: string;
-};
+type NewToken = Pick<Token, 'name' | 'expiresAt'> & { scopes: readonly Scope[]; text?: string };
 
 export const createTokenRepository = ({ database }: { database: Database }) => {
   // Not `findUnique`: Prisma batches concurrent calls, and PostgreSQL would prepare a statement for each batch size.
