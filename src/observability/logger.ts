@@ -23,6 +23,8 @@ type LogOptions = { level: string; format: 'auto' | 'json' | 'pretty'; worker?: 
  */
 export const createLog = ({ level, format, worker }: LogOptions) => {
   const readable = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
+  const [minLength, maxWrite] =
+    worker === undefined ? [BUFFER_SIZE, 4 * BUFFER_SIZE] : [ATOMIC_WRITE / 2, ATOMIC_WRITE];
   // pino.destination writes synchronously at exit, and on a full disk retries forever.
   const destination = new sonicBoom.SonicBoom({
     fd: 1,
@@ -30,7 +32,7 @@ export const createLog = ({ level, format, worker }: LogOptions) => {
     ...(readable
       ? // Only a terminal is sure to read what is written to it. With a minLength of 0, flush would not wait.
         { sync: process.stdout.isTTY === true, minLength: 1 }
-      : { sync: false, periodicFlush: FLUSH_INTERVAL, ...gathering(worker) }),
+      : { sync: false, periodicFlush: FLUSH_INTERVAL, minLength, maxWrite }),
   });
   let droppedLines = 0;
   destination.on('drop', () => {
@@ -75,8 +77,3 @@ const makeReadable = (destination: sonicBoom.SonicBoom) => {
   });
   return { write: (line: string) => destination.write(toText(line)) };
 };
-
-const gathering = (worker: number | undefined) =>
-  worker === undefined
-    ? { minLength: BUFFER_SIZE, maxWrite: 4 * BUFFER_SIZE }
-    : { minLength: ATOMIC_WRITE / 2, maxWrite: ATOMIC_WRITE };
