@@ -1,17 +1,6 @@
 import type { Request, Response } from 'express';
 import { resumeReading } from './gather-body.ts';
 
-declare module 'express-serve-static-core' {
-  interface Locals {
-    /**
-     * Makes the reader of a streamed body throw an error. It is set for as long as the response is not sent, even if
-     * the reader has stopped: neither the request timeout nor invalid data may replace the response of the handler,
-     * which alone knows what it did with the first part.
-     */
-    failBody?: (error: unknown) => void;
-  }
-}
-
 /** The client paused its upload for too long. */
 export class BodyStalledError extends Error {
   override name = 'BodyStalledError';

@@ -60,8 +60,8 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     start: async (): Promise<number> => {
       try {
         if (metrics) {
-          const { createWorkersMetrics } = await import('../observability/workers-metrics.ts');
-          metricsServer = createMetricsServer({ ...metrics, ...createWorkersMetrics(), logger });
+          const { readWorkersMetrics } = await import('../observability/workers-metrics.ts');
+          metricsServer = createMetricsServer({ ...metrics, read: readWorkersMetrics, logger });
           await metricsServer.start();
         }
         const length = count === 'auto' ? availableParallelism() : count;

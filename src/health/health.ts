@@ -7,35 +7,25 @@ import { commonErrors } from '../http/common-errors.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
 
-type HealthOptions = {
-  database: Database;
-  /** How long the database may take to respond, in ms. */
-  timeout: number;
-};
-
 /**
  * Health checks: `GET /livez` (the process responds) and `GET /readyz` (it can handle requests). No token is required.
+ * @param options `timeout`: how long the database may take to respond, in ms
  */
-export const createHealth = ({ database, timeout }: HealthOptions) => {
+export const createHealth = ({ database, timeout }: { database: Database; timeout: number }) => {
   let stopping = false;
   let checking: Promise<void> | undefined;
   const routes = Router({ strict: true, caseSensitive: true });
-  routes
-    .route('/livez')
-    .get((_request, response) => sendJson(response, { status: 'live' }))
-    .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
-  routes
-    .route('/readyz')
-    .get(async (_request, response) => {
-      if (stopping) throw unavailable(commonErrors.stopping);
-      // Concurrent probes share one query. They need no token and must not take all connections.
-      checking ??= assertReadyToServe(database).finally(() => {
-        checking = undefined;
-      });
-      await withinTime(checking, timeout);
-      sendJson(response, { status: 'ready' });
-    })
-    .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
+  routes.get('/livez', (_request, response) => sendJson(response, { status: 'live' }));
+  routes.get('/readyz', async (_request, response) => {
+    if (stopping) throw unavailable(commonErrors.stopping);
+    // Concurrent probes share one query. They need no token and must not take all connections.
+    checking ??= assertReadyToServe(database).finally(() => {
+      checking = undefined;
+    });
+    await withinTime(checking, timeout);
+    sendJson(response, { status: 'ready' });
+  });
+  for (const path of ['/livez', '/readyz']) routes.all(path, handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
   return {
     routes,
     /** From now on, the service is not ready. */

@@ -4,13 +4,6 @@ import { closeIfUnread } from './close-if-unread.ts';
 import { commonErrors } from './common-errors.ts';
 import { sendJson } from './send-json.ts';
 
-declare module 'express-serve-static-core' {
-  interface Locals {
-    /** The error that the response reports, for the log, metrics and traces. */
-    error?: ApiError;
-  }
-}
-
 const PROBLEM = 'application/problem+json';
 
 type ErrorHandlerOptions = {

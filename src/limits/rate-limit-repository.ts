@@ -6,17 +6,12 @@ type Total = { requests: number; endsIn: number };
 /** How many counters one statement deletes, so that it locks none of them for long. */
 const DELETED_AT_ONCE = 1000;
 
-type RateLimitRepositoryOptions = {
-  database: Database;
-  /** The length of a window, in seconds. It begins with the first request of a key. */
-  seconds: number;
-};
-
 /**
- * Counts requests by key in PostgreSQL, so that all replicas share the counters. Windows are measured on PostgreSQL's
- * clock. One that ends too far in the future began before that clock was set back.
+ * Counts requests by key in PostgreSQL, so that all replicas share the counters. A window of `seconds` begins with the
+ * first request of a key. It is measured on PostgreSQL's clock; one that ends too far in the future began before that
+ * clock was set back.
  */
-export const createRateLimitRepository = ({ database, seconds }: RateLimitRepositoryOptions) => {
+export const createRateLimitRepository = ({ database, seconds }: { database: Database; seconds: number }) => {
   const window = seconds * 1000;
   const deleteSome = () => database.$executeRaw`
     DELETE FROM rate_limits WHERE key IN (

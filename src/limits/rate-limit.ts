@@ -1,9 +1,8 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { Response } from 'express';
 import { LRUCache } from 'lru-cache';
-import { type BatchLimits, createBatchQueue } from '../batching/batch-queue.ts';
+import type { BatchLimits } from '../batching/batch-queue.ts';
+import { createLookUpQueue } from '../batching/look-up-queue.ts';
 import type { Database } from '../database/database.ts';
-import { DatabaseTimeoutError } from '../database/within-time.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { createRateLimitRepository } from './rate-limit-repository.ts';
@@ -33,19 +32,12 @@ export const createRateLimit = (options: RateLimitOptions): RateLimit => {
   const counters = createRateLimitRepository({ database, seconds });
   // A key over its limit costs no statement until its window ends. ttlResolution 0 avoids timers; see token-verifier.ts.
   const blocked = new LRUCache<string, true>({ max: MAX_BLOCKED, ttlResolution: 0 });
-  const queue = createBatchQueue({
-    run: async (batch: { key: string; add: typeof counters.add }[]) =>
-      (await batch[0]?.add(batch.map(({ key }) => key))) ?? [],
-    bytesOf: () => 0,
-    lateError: () => new DatabaseTimeoutError(),
-    limits,
-  });
+  const add = createLookUpQueue(counters.add, limits);
 
   const count = async (key: string) => {
     const blockedFor = blocked.getRemainingTTL(key);
     if (blockedFor > 0) return { left: -1, endsIn: blockedFor };
-    // In the trace of the first request that waits for the statement.
-    const total = await queue.add({ key, add: AsyncResource.bind(counters.add) });
+    const total = await add(key);
     const left = requests - total.requests;
     if (left < 0) blocked.set(key, true, { ttl: total.endsIn });
     return { left, endsIn: total.endsIn };

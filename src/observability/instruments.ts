@@ -2,27 +2,18 @@ import type { Logger } from 'pino';
 import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
 import type { Config } from '../config/config.ts';
 import type { ApiError } from '../http/api-error.ts';
-import type { PoolState, WatchedExports } from './metrics.ts';
+import type { MetricsOptions, PoolState, WatchedExports } from './metrics.ts';
 import { createMetricsServer } from './metrics-server.ts';
 
-type InstrumentsOptions = {
-  config: Pick<Config, 'metrics' | 'tracing'>;
-  logger: Logger;
-  /** Every code that an Error may have. */
-  errorCodes: readonly number[];
-  /** The number of this process, if there are several. */
-  worker?: number | undefined;
-  /** @returns the number of log lines dropped so far */
-  droppedLines?: (() => number) | undefined;
-};
+type InstrumentsOptions = MetricsOptions & { config: Pick<Config, 'metrics' | 'tracing'>; logger: Logger };
 
 /**
  * Metrics if METRICS_PORT is set, traces if OTEL_EXPORTER_OTLP_ENDPOINT is set. What is not set is not loaded, and adds
  * nothing to a request.
  */
 export const createInstruments = async (options: InstrumentsOptions) => {
-  const { config, logger, worker, errorCodes, droppedLines = () => 0 } = options;
-  const metrics = config.metrics && (await import('./metrics.ts')).createMetrics({ worker, errorCodes, droppedLines });
+  const { config, logger, worker } = options;
+  const metrics = config.metrics && (await import('./metrics.ts')).createMetrics(options);
   const tracing = config.tracing && (await import('./tracing.ts')).createTracing({ ...config.tracing, logger });
   const metricsServer =
     metrics && config.metrics && worker === undefined

@@ -1,5 +1,6 @@
-import { type Logger, pino } from 'pino';
-import pretty from 'pino-pretty';
+import { setTimeout } from 'node:timers/promises';
+import { pino } from 'pino';
+import { prettyFactory } from 'pino-pretty';
 import sonicBoom from 'sonic-boom';
 
 /** Bytes to collect before a write. */
@@ -15,36 +16,33 @@ const FLUSH_TIMEOUT = 1000;
 
 type LogOptions = { level: string; format: 'auto' | 'json' | 'pretty'; worker?: number | undefined };
 
-export type Log = {
-  logger: Logger;
-  /** The number of lines dropped because the log could not be written. */
-  droppedLines: () => number;
-  /** Resolves once all lines are written, or after FLUSH_TIMEOUT. */
-  flush: () => Promise<void>;
-};
-
 /**
  * Logs to standard output: one JSON line per event, or readable lines on a terminal. If the log cannot be written (a full
  * disk, a pipe that nobody reads), the process drops and counts lines instead of waiting.
  * @param worker the number of this process, if there are several
  */
-export const createLog = ({ level, format, worker }: LogOptions): Log => {
+export const createLog = ({ level, format, worker }: LogOptions) => {
   const readable = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
+  const [minLength, maxWrite] =
+    worker === undefined ? [BUFFER_SIZE, 4 * BUFFER_SIZE] : [ATOMIC_WRITE / 2, ATOMIC_WRITE];
   // pino.destination writes synchronously at exit, and on a full disk retries forever.
   const destination = new sonicBoom.SonicBoom({
     fd: 1,
     maxLength: MAX_WAITING,
     ...(readable
-      ? // Only a terminal is sure to read what is written to it.
-        { sync: process.stdout.isTTY === true, minLength: 0 }
-      : { sync: false, periodicFlush: FLUSH_INTERVAL, ...gathering(worker) }),
+      ? // Only a terminal is sure to read what is written to it. With a minLength of 0, flush would not wait.
+        { sync: process.stdout.isTTY === true, minLength: 1 }
+      : { sync: false, periodicFlush: FLUSH_INTERVAL, minLength, maxWrite }),
   });
   let droppedLines = 0;
-  const onDrop = () => {
+  destination.on('drop', () => {
     droppedLines += 1;
-  };
-  destination.on('drop', onDrop);
-  destination.once('error', reportOnce);
+  });
+  destination.once('error', ({ message }) => {
+    process.stderr.write(
+      `plant-store: the log cannot be written (${message}). The service keeps running and drops log lines.\n`,
+    );
+  });
   destination.on('error', () => {});
   const logger = pino(
     {
@@ -53,46 +51,29 @@ export const createLog = ({ level, format, worker }: LogOptions): Log => {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    readable ? makeReadable(destination, onDrop) : destination,
+    readable ? makeReadable(destination) : destination,
   );
-  return { logger, droppedLines: () => droppedLines, flush: () => flush(destination) };
+  return {
+    logger,
+    /** The number of lines dropped because the log could not be written. */
+    droppedLines: (): number => droppedLines,
+    /** Resolves once all lines are written, or after FLUSH_TIMEOUT. The process should then exit. */
+    flush: async (): Promise<void> => {
+      const flushOnce = () => new Promise<void>((resolve) => destination.flush(() => resolve()));
+      // The first flush may only wait for a write in progress and leave later lines.
+      await Promise.race([flushOnce().then(flushOnce), setTimeout(FLUSH_TIMEOUT)]);
+    },
+  };
 };
 
-const reportOnce = ({ message }: Error) => {
-  process.stderr.write(
-    `plant-store: the log cannot be written (${message}). The service keeps running and drops log lines.\n`,
-  );
-};
+export type Log = ReturnType<typeof createLog>;
 
-/** While pino-pretty waits for its destination, it would keep any number of lines. */
-const makeReadable = (destination: sonicBoom.SonicBoom, onDrop: () => void) => {
-  const lines = pretty({
-    destination,
+const makeReadable = (destination: sonicBoom.SonicBoom) => {
+  const toText = prettyFactory({
     ignore: 'pid,hostname',
     translateTime: 'SYS:HH:MM:ss.l',
     singleLine: true,
     errorLikeObjectKeys: ['err'],
   });
-  return {
-    write: (line: string) => {
-      if (lines.writableLength > MAX_WAITING) onDrop();
-      else lines.write(line);
-    },
-  };
+  return { write: (line: string) => destination.write(toText(line)) };
 };
-
-/** Flushes twice: the first flush may only wait for a write in progress and leave later lines. */
-const flush = async (destination: sonicBoom.SonicBoom): Promise<void> => {
-  const flushOnce = () => new Promise<void>((resolve) => destination.flush(() => resolve()));
-  let timer: NodeJS.Timeout | undefined;
-  const tooLong = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, FLUSH_TIMEOUT);
-  });
-  await Promise.race([flushOnce().then(flushOnce), tooLong]);
-  clearTimeout(timer);
-};
-
-const gathering = (worker: number | undefined) =>
-  worker === undefined
-    ? { minLength: BUFFER_SIZE, maxWrite: 4 * BUFFER_SIZE }
-    : { minLength: ATOMIC_WRITE / 2, maxWrite: ATOMIC_WRITE };

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
 import { createHttpServer } from '../server/http-server.ts';
 
 /** The longest time that a client may take to send a request, in ms. */
@@ -6,19 +7,13 @@ const REQUEST_TIMEOUT = 10_000;
 /** https://prometheus.io/docs/instrumenting/exposition_formats */
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-type MetricsServerOptions = {
-  host: string;
-  port: number;
-  /** @returns the metrics in Prometheus' text format */
-  read: () => Promise<string>;
-  logger: Logger;
-};
+type MetricsServerOptions = NonNullable<Config['metrics']> & { read: () => Promise<string>; logger: Logger };
 
 /** Serves `GET /metrics` on a separate port: metrics are not for the store's clients. */
 export const createMetricsServer = ({ host, port, read, logger }: MetricsServerOptions) => {
   const server = createHttpServer({
-    handler: async (request, response) => {
-      if (request.method !== 'GET' || request.url !== '/metrics') {
+    handler: async ({ method, url }, response) => {
+      if (method !== 'GET' || url !== '/metrics') {
         response.writeHead(404).end();
         return;
       }

@@ -1,50 +1,46 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
 import { version } from '../version.ts';
 import { createQueueMetrics } from './queue-metrics.ts';
-import { createErrorCounter, createRequestMetrics } from './request-metrics.ts';
+import { createRequestMetrics } from './request-metrics.ts';
 import { handleMetricsRequests } from './workers-metrics.ts';
 
-/** A pool of database connections. */
-export type PoolState = {
-  open: number;
-  idle: number;
-  /** Statements waiting for a connection. */
-  waiting: number;
-  limit: number;
-};
+/** A pool of database connections. `waiting`: the statements that wait for a connection. */
+export type PoolState = Record<'open' | 'idle' | 'waiting' | 'limit', number>;
 
 /** The exports in progress, and the rows of all exports so far. */
-export type WatchedExports = Readonly<{ inProgress: number; rows: number }>;
+export type WatchedExports = Readonly<Record<'inProgress' | 'rows', number>>;
 
-type MetricsOptions = {
+export type MetricsOptions = {
   /** The number of this process, if there are several: a label of its series, which the primary process serves. */
   worker?: number | undefined;
   /** Every code that an Error may have. */
   errorCodes: readonly number[];
   /** @returns the number of log lines dropped so far */
-  droppedLines: () => number;
+  droppedLines?: (() => number) | undefined;
 };
 
 /** The metrics for Prometheus. Their names are defined in this folder and explained in docs/operations.md. */
-export const createMetrics = ({ worker, errorCodes, droppedLines }: MetricsOptions) => {
+export const createMetrics = ({ worker, errorCodes, droppedLines = () => 0 }: MetricsOptions) => {
   const registry = new Registry();
   const registers = [registry];
-  if (worker !== undefined) registerWorker(registry, worker);
+  if (worker !== undefined) {
+    // The series of workers are not added up. A sum falls when a worker dies, which Prometheus takes for a restart of
+    // all, and an average over event loops hides a worker that is stuck.
+    registry.setDefaultLabels({ worker: String(worker) });
+    handleMetricsRequests(registry);
+  }
 
   /** A number that is read when the metrics are. */
   const watch = (name: string, help: string, read: () => number) => {
-    const collect = function (this: Gauge) {
-      this.set(read());
-    };
-    new Gauge({ name, help, registers, collect });
+    const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read()) });
   };
   /** The same for a number that only grows. */
   const watchTotal = (name: string, help: string, read: () => number) => {
-    const collect = function (this: Counter) {
-      this.reset();
-      this.inc(read());
+    const collect = () => {
+      counter.reset();
+      counter.inc(read());
     };
-    new Counter({ name, help, registers, collect });
+    const counter = new Counter({ name, help, registers, collect });
   };
 
   collectDefaultMetrics({ register: registry });
@@ -59,12 +55,9 @@ export const createMetrics = ({ worker, errorCodes, droppedLines }: MetricsOptio
     'Log lines dropped because the log could not be written.',
     droppedLines,
   );
-  const countError = createErrorCounter({ registry, errorCodes });
 
   return {
-    /** Middleware that counts and times requests. */
-    observeRequest: createRequestMetrics({ registry, countError }),
-    countError,
+    ...createRequestMetrics({ registry, errorCodes }),
     observeQueue: createQueueMetrics({ registry }),
     observeImports: createImportMetrics(registry),
     watchExports: (exports: WatchedExports): void => {
@@ -99,15 +92,6 @@ export const createMetrics = ({ worker, errorCodes, droppedLines }: MetricsOptio
   };
 };
 
-/**
- * Labels series with the worker instead of adding them up. A sum falls when a worker dies, which Prometheus takes for a
- * restart of all, and an average over event loops hides a worker that is stuck.
- */
-const registerWorker = (registry: Registry, worker: number) => {
-  registry.setDefaultLabels({ worker: String(worker) });
-  handleMetricsRequests(registry);
-};
-
 const OUTCOMES = ['created', 'replaced', 'skipped', 'failed'] as const;
 
 const createImportMetrics = (registry: Registry) => {
@@ -121,7 +105,6 @@ const createImportMetrics = (registry: Registry) => {
   // Starts each series at 0, because Prometheus sees no increase in a series that starts at 1.
   for (const outcome of OUTCOMES) rows.inc({ outcome }, 0);
   const inProgress = new Gauge({ name: 'plant_store_imports_in_progress', help: 'Imports in progress.', registers });
-  inProgress.set(0);
   return {
     begin: (): void => inProgress.inc(),
     count: (added: Record<(typeof OUTCOMES)[number], number>): void => {

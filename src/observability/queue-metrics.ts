@@ -12,10 +12,10 @@ export const createQueueMetrics = ({ registry }: { registry: Registry }) => {
   const queues = new Map<string, ObservedQueue>();
   /** Reads a number of each queue when the metrics are read. */
   const watch = (name: string, help: string, read: (queue: ObservedQueue) => number) => {
-    const collect = function (this: Gauge<'queue'>) {
-      for (const [queue, observed] of queues) this.set({ queue }, read(observed));
+    const collect = () => {
+      for (const [queue, observed] of queues) gauge.set({ queue }, read(observed));
     };
-    new Gauge({ ...common, name, help, collect });
+    const gauge = new Gauge({ ...common, name, help, collect });
   };
   watch('plant_store_queue_items', 'Requests waiting for a batch.', ({ length }) => length());
   watch(
@@ -51,14 +51,14 @@ export const createQueueMetrics = ({ registry }: { registry: Registry }) => {
     underWay.set({ queue }, 0);
     return {
       around: async (notes, run) => {
-        const startedAt = performance.now();
+        const observeDuration = duration.startTimer({ queue });
         size.observe({ queue }, notes.length);
         underWay.inc({ queue });
         try {
           return await run();
         } finally {
           underWay.dec({ queue });
-          duration.observe({ queue }, (performance.now() - startedAt) / 1000);
+          observeDuration();
         }
       },
     };

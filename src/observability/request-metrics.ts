@@ -7,17 +7,9 @@ const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 /** The methods of RFC 9110, and PATCH. All others share one label, since clients can make them up. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
 
-type RequestMetricsOptions = {
-  registry: Registry;
-  /** Called with the code of each Error response. */
-  countError: (code: number) => void;
-};
+type RequestMetricsOptions = { registry: Registry; errorCodes: readonly number[] };
 
-/**
- * Times each request until its response ends. The route label is the pattern, not the path, and `unknown` without a
- * route: a client cannot create new series.
- */
-export const createRequestMetrics = ({ registry, countError }: RequestMetricsOptions): RequestHandler => {
+export const createRequestMetrics = ({ registry, errorCodes }: RequestMetricsOptions) => {
   const durations = new Histogram({
     name: 'plant_store_http_request_duration_seconds',
     help: 'Duration of requests, by outcome; `error` is the code of the Error body.',
@@ -25,28 +17,6 @@ export const createRequestMetrics = ({ registry, countError }: RequestMetricsOpt
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
-  return (request, response, next) => {
-    const startedAt = performance.now();
-    response.once('close', () => {
-      const error = response.locals.error?.code;
-      if (error !== undefined) countError(error);
-      const labels = {
-        method: METHODS.has(request.method) ? request.method : 'other',
-        route: request.route?.path ?? 'unknown',
-        // Without headers, the client disconnected before it got a status.
-        status: response.headersSent ? response.statusCode : 'aborted',
-        error: error ?? '',
-      };
-      durations.observe(labels, (performance.now() - startedAt) / 1000);
-    });
-    next();
-  };
-};
-
-type ErrorCounterOptions = { registry: Registry; errorCodes: readonly number[] };
-
-/** Counts Error responses by code, including those sent before a request reached the app. */
-export const createErrorCounter = ({ registry, errorCodes }: ErrorCounterOptions) => {
   const errors = new Counter({
     name: 'plant_store_http_errors_total',
     help: 'Error responses, by the code of the Error body.',
@@ -54,6 +24,27 @@ export const createErrorCounter = ({ registry, errorCodes }: ErrorCounterOptions
     registers: [registry],
   });
   // Start at 0: Prometheus sees no increase in a series that starts at 1.
-  for (const code of errorCodes) errors.inc({ error: code }, 0);
-  return (code: number): void => errors.inc({ error: code });
+  for (const error of errorCodes) errors.inc({ error }, 0);
+  /** Counts an Error response by its code. Some are sent before a request reaches the app. */
+  const countError = (error: number): void => errors.inc({ error });
+  /**
+   * Times each request until its response ends. The route label is the pattern, not the path, and `unknown` without a
+   * route: a client cannot create new series.
+   */
+  const observeRequest: RequestHandler = (request, response, next) => {
+    const observeDuration = durations.startTimer();
+    response.once('close', () => {
+      const error = response.locals.error?.code;
+      if (error !== undefined) countError(error);
+      observeDuration({
+        method: METHODS.has(request.method) ? request.method : 'other',
+        route: request.route?.path ?? 'unknown',
+        // Without headers, the client disconnected before it got a status.
+        status: response.headersSent ? response.statusCode : 'aborted',
+        error: error ?? '',
+      });
+    });
+    next();
+  };
+  return { observeRequest, countError };
 };

@@ -1,25 +1,16 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import {
   context,
+  defaultTextMapGetter,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
-  type TextMapGetter,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import type { RequestHandler } from 'express';
 
-declare module 'express-serve-static-core' {
-  interface Locals {
-    /** The trace of the request, for the log. */
-    traceId?: string;
-  }
-}
-
 const propagator = new W3CTraceContextPropagator();
-const headerGetter: TextMapGetter<IncomingHttpHeaders> = { keys: Object.keys, get: (headers, name) => headers[name] };
 
 /**
  * Makes each request a span, in the client's trace if it sent one, and the parent of all spans of its work. The response
@@ -35,7 +26,7 @@ export const createRequestTracing =
       'url.path': path,
       'network.protocol.version': httpVersion,
     };
-    const parent = propagator.extract(ROOT_CONTEXT, headers, headerGetter);
+    const parent = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
     const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
     const { traceId, spanId, traceFlags } = span.spanContext();
     response.locals.traceId = traceId;

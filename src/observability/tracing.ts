@@ -20,6 +20,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
 import { version } from '../version.ts';
 import { createBulkTracing } from './trace-bulk.ts';
 import { createQueueTracing } from './trace-queues.ts';
@@ -30,19 +31,7 @@ const FLUSH_TIMEOUT = 500;
 /** A batch has a link to each of its requests. */
 const MAX_LINKS = 1000;
 
-type Sampling = {
-  /** OTEL_TRACES_SAMPLER (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables). */
-  sampler: string;
-  /** The share of traces to keep, 0 to 1, for samplers that use a ratio. */
-  ratio: number;
-};
-
-type TracingOptions = {
-  /** URL of the collector; spans are sent to `/v1/traces` below it. */
-  endpoint: string;
-  sampling: Sampling;
-  logger: Logger;
-};
+type TracingConfig = NonNullable<Config['tracing']>;
 
 // OpenTelemetry allows one context manager per process, even if several services run in it.
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());
@@ -51,11 +40,16 @@ context.setGlobalContextManager(new AsyncLocalStorageContextManager());
  * Traces requests with OpenTelemetry and sends the spans to a collector: OTLP, as protobuf over HTTP. The configuration
  * sets the endpoint and the sampler; OpenTelemetry reads its other variables itself (docs/decisions/0013).
  */
-export const createTracing = ({ endpoint, sampling, logger }: TracingOptions) => {
+export const createTracing = ({ endpoint, sampling, logger }: TracingConfig & { logger: Logger }) => {
   logProblems(logger);
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` });
   const provider = new TracerProvider({
-    resource: describeService(),
+    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the defaults.
+    resource: resourceFromAttributes({ 'service.name': 'plant-store', 'service.version': version }).merge(
+      detectResources({
+        detectors: [serviceInstanceIdDetector, resourceAttributesEnvDetector, serviceNameEnvDetector],
+      }),
+    ),
     sampler: createSampler(sampling),
     spanLimits: { linkCountLimit: MAX_LINKS },
     spanProcessors: [new BatchSpanProcessor({ exporter })],
@@ -78,27 +72,20 @@ export const createTracing = ({ endpoint, sampling, logger }: TracingOptions) =>
 };
 
 /** OpenTelemetry 3 reads OTEL_TRACES_SAMPLER only in its largest package. */
-const createSampler = ({ sampler, ratio }: Sampling): Sampler => {
-  if (sampler.startsWith('parentbased_')) {
-    return new ParentBasedSampler({ root: createSampler({ sampler: sampler.replace('parentbased_', ''), ratio }) });
-  }
+const createSampler = ({ sampler, ratio }: TracingConfig['sampling']): Sampler => {
+  const [, base] = sampler.split('parentbased_');
+  if (base !== undefined)
+    return new ParentBasedSampler({ root: createSampler({ sampler: base as typeof sampler, ratio }) });
   if (sampler === 'traceidratio') return new TraceIdRatioBasedSampler(ratio);
   return sampler === 'always_off' ? new AlwaysOffSampler() : new AlwaysOnSampler();
 };
 
-/** The resource of all spans. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the defaults. */
-const describeService = () =>
-  resourceFromAttributes({ 'service.name': 'plant-store', 'service.version': version }).merge(
-    detectResources({ detectors: [serviceInstanceIdDetector, resourceAttributesEnvDetector, serviceNameEnvDetector] }),
-  );
-
 /** Logs what OpenTelemetry reports. It has one handler per process: with several services, the last one logs for all. */
 const logProblems = (logger: Logger) => {
   setGlobalErrorHandler((error) => logger.warn({ err: error }, 'failed to send traces'));
-  const warn = (message: string) => logger.warn({ message }, 'tracing');
-  const ignore = () => {};
+  const log = (message: string) => logger.warn({ message }, 'tracing');
   diag.setLogger(
-    { error: warn, warn, info: ignore, debug: ignore, verbose: ignore },
+    { error: log, warn: log, info: log, debug: log, verbose: log },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
 };

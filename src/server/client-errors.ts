@@ -41,9 +41,7 @@ export const createRefusals = ({ connections, onRefused = () => {} }: RefusalsOp
     }
     onRefused(error);
     response.statusCode = error.status;
-    for (const [name, value] of Object.entries({ ...DEFAULT_HEADERS, ...error.headers, Connection: 'close' })) {
-      response.setHeader(name, value);
-    }
+    response.setHeaders(new Map(Object.entries({ ...DEFAULT_HEADERS, ...error.headers, Connection: 'close' })));
     sendJson(response, error);
   };
 

@@ -3,13 +3,6 @@ import type { Socket } from 'node:net';
 import type { Response } from 'express';
 import { readInSlices } from './read-in-slices.ts';
 
-declare module 'express-serve-static-core' {
-  interface Locals {
-    /** How long the client may accept nothing of this response, in ms, instead of the server's default. */
-    allowedPause?: number;
-  }
-}
-
 /**
  * Requests that may wait behind others on their connections, in total; each takes about 4 KiB of memory. Past this
  * limit, a client with more than FEW_WAITING waiting requests is disconnected when it sends another.

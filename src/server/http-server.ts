@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { ApiError } from '../http/api-error.ts';
 import { OperationalError } from '../operational-error.ts';
 import { CONNECT_NOT_ALLOWED, createRefusals, REQUEST_NOT_HTTP } from './client-errors.ts';
-import { type Connections, createConnections } from './connections.ts';
+import { createConnections } from './connections.ts';
 import type { MessageClasses } from './message-classes.ts';
 
 /** In ms. Load balancers usually keep connections for 60 s. They must close first, or they may lose a request. */
@@ -90,26 +90,20 @@ export const createHttpServer = (options: HttpServerOptions) => {
       // Otherwise a client might send its next request on a connection that is about to close.
       connections.closeBehindResponses();
       if (delay > 0) await setTimeout(delay);
-      await closeServer({ server, connections, timeout });
+      const closeIdle = setInterval(() => {
+        if (!connections.isSending()) server.closeIdleConnections();
+      }, IDLE_CLOSE_INTERVAL);
+      const cutOff = globalThis.setTimeout(() => server.closeAllConnections(), timeout);
+      // http.Server's own close would destroy the connections of responses that are complete but not yet sent.
+      await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
+      clearInterval(closeIdle);
       clearInterval(stallCheck);
+      clearTimeout(cutOff);
+      // Stops the timers of http.Server.
+      server.close();
     },
   };
 };
-
-const closeServer = async ({ server, connections, timeout }: CloseOptions) => {
-  const closeIdle = setInterval(() => {
-    if (!connections.isSending()) server.closeIdleConnections();
-  }, IDLE_CLOSE_INTERVAL);
-  const cutOff = globalThis.setTimeout(() => server.closeAllConnections(), timeout);
-  // http.Server's own close would destroy the connections of responses that are complete but not yet sent.
-  await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
-  clearInterval(closeIdle);
-  clearTimeout(cutOff);
-  // Stops the timers of http.Server.
-  server.close();
-};
-
-type CloseOptions = { server: Server; connections: Connections; timeout: number };
 
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 

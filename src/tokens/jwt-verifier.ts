@@ -2,7 +2,7 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { createRemoteKeys, IdentityProviderError } from './remote-keys.ts';
 import { hashTokenText, SCOPES, type VerifiedToken } from './token.ts';
-import type { TokenVerifier } from './token-verifier.ts';
+import type { VerifyToken } from './token-verifier.ts';
 
 /** Asymmetric algorithms only. With a shared secret, every verifier could also sign tokens (RFC 8725 §3.1). */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
@@ -27,7 +27,7 @@ export type JwtVerifierOptions = {
  * 9068 §4). `scope` contains the scopes (RFC 8693 §4.2).
  * @throws {IdentityProviderError}
  */
-export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: JwtVerifierOptions): TokenVerifier => {
+export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: JwtVerifierOptions): VerifyToken => {
   const getKey = createRemoteKeys({ url: jwksUrl, onRefreshFailed });
   // ttlResolution 0 avoids timers; see token-verifier.ts.
   const known = new LRUCache<string, VerifiedToken>({ max: MAX_KNOWN_TOKENS, ttlResolution: 0 });
@@ -37,25 +37,23 @@ export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: Jwt
     requiredClaims: ['exp', 'sub'],
     clockTolerance: CLOCK_TOLERANCE,
   };
-  return {
-    verify: async (text) => {
-      if (!JWT_PATTERN.test(text)) return undefined;
-      const key = hashTokenText(text).toString('latin1');
-      const knownToken = known.get(key);
-      if (knownToken) return knownToken;
-      try {
-        const { payload } = await jwtVerify(text, getKey, options);
-        if (typeof payload.sub !== 'string') return undefined;
-        const token = { name: nameOf(payload.sub), scopes: scopesOf(payload) };
-        // A ttl of 0 would mean no expiry.
-        known.set(key, token, { ttl: Math.max(1, Math.min(TRUST_DURATION, timeLeft(payload))) });
-        return token;
-      } catch (error) {
-        if (error instanceof errors.JOSEError) return undefined;
-        if (error instanceof IdentityProviderError) throw error;
-        throw new IdentityProviderError('the key of a token cannot be used', { cause: error });
-      }
-    },
+  return async (text) => {
+    if (!JWT_PATTERN.test(text)) return undefined;
+    const key = hashTokenText(text).toString('latin1');
+    const knownToken = known.get(key);
+    if (knownToken) return knownToken;
+    try {
+      const { payload } = await jwtVerify(text, getKey, options);
+      if (typeof payload.sub !== 'string') return undefined;
+      const token = { name: nameOf(payload.sub), scopes: scopesOf(payload) };
+      // A ttl of 0 would mean no expiry.
+      known.set(key, token, { ttl: Math.max(1, Math.min(TRUST_DURATION, timeLeft(payload))) });
+      return token;
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return undefined;
+      if (error instanceof IdentityProviderError) throw error;
+      throw new IdentityProviderError('the key of a token cannot be used', { cause: error });
+    }
   };
 };
 

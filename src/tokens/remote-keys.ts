@@ -16,15 +16,11 @@ export class IdentityProviderError extends Error {
   override name = 'IdentityProviderError';
 }
 
-type RemoteKeysOptions = {
-  url: string;
-  /** Called when a refresh fails. The current keys stay in use. */
-  onRefreshFailed: (error: Error) => void;
-};
+type RemoteKeysOptions = { url: string; onRefreshFailed: (error: Error) => void };
 
 /**
  * The public keys of an identity provider (RFC 7517 §5), fetched when they are first needed. A key is selected by the
- * `kid` and `alg` of the token's header only.
+ * `kid` and `alg` of the token's header only. If a refresh fails, the current keys stay in use.
  * @throws {IdentityProviderError}
  */
 export const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): JWTVerifyGetKey => {

@@ -6,14 +6,7 @@ import { createFailedTokens } from '../limits/failed-tokens.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { Scope } from './token.ts';
 import { tokenErrorCodes } from './token-api-errors.ts';
-import type { TokenVerifier } from './token-verifier.ts';
-
-declare module 'express-serve-static-core' {
-  interface Locals {
-    /** The name of the request's token, for the log. */
-    tokenName?: string;
-  }
-}
+import type { VerifyToken } from './token-verifier.ts';
 
 /** RFC 6750 §3. */
 const challenge = (error?: string, scopes: readonly Scope[] = []) => ({
@@ -24,11 +17,7 @@ const challenge = (error?: string, scopes: readonly Scope[] = []) => ({
   ].join(', '),
 });
 
-type RequireScopeOptions = {
-  verifier: TokenVerifier;
-  /** Undefined: no limit. */
-  rateLimit: RateLimit | undefined;
-};
+type RequireScopeOptions = { verifyToken: VerifyToken; rateLimit: RateLimit | undefined };
 
 /** Creates middleware that requires all of the scopes. */
 export type RequireScope = (...scopes: Scope[]) => RequestHandler;
@@ -37,12 +26,12 @@ export type RequireScope = (...scopes: Scope[]) => RequestHandler;
  * Requires a valid token with all of the scopes (RFC 6750 §2.1), and stores its name for the log. The rate limit counts
  * each request once: for the token's name, or for the client's address if there is no valid token.
  */
-export const createRequireScope = ({ verifier, rateLimit }: RequireScopeOptions): RequireScope => {
+export const createRequireScope = ({ verifyToken, rateLimit }: RequireScopeOptions): RequireScope => {
   const countFailed = createFailedTokens();
   return (...scopes) =>
     async (request, response, next) => {
       const text = bearerToken(request);
-      const token = text === undefined ? undefined : await verifier.verify(text);
+      const token = text === undefined ? undefined : await verifyToken(text);
       if (token === undefined) {
         const address = clientAddress(request);
         const wait = text === undefined ? undefined : countFailed(address);
@@ -72,12 +61,7 @@ const tooManyWrongTokens = (wait: number) =>
     headers: { ...challenge('invalid_token'), 'Retry-After': `${wait}` },
   });
 
-const tokenMissing = () =>
-  new ApiError(tokenErrorCodes.tokenMissing, 'A token is required: Authorization: Bearer <ACCESS_TOKEN>.', {
-    headers: challenge(),
-  });
+const tokenMissing = () => new ApiError(tokenErrorCodes.tokenMissing, undefined, { headers: challenge() });
 
 const tokenNotValid = () =>
-  new ApiError(tokenErrorCodes.tokenNotValid, 'The token is wrong, expired or revoked.', {
-    headers: challenge('invalid_token'),
-  });
+  new ApiError(tokenErrorCodes.tokenNotValid, undefined, { headers: challenge('invalid_token') });

@@ -3,20 +3,14 @@ import { isUniqueViolation } from '../database/database-error.ts';
 import { OperationalError } from '../operational-error.ts';
 import { generateTokenText, hashTokenText, type Scope, type Token } from './token.ts';
 
-type NewToken = {
-  name: string;
-  scopes: readonly Scope[];
-  expiresAt: Date | null;
-  /** From `generateTokenText`, which is the default. */
-  text?: string;
-};
+type NewToken = Pick<Token, 'name' | 'expiresAt'> & { scopes: readonly Scope[]; text?: string };
 
 export const createTokenRepository = ({ database }: { database: Database }) => {
   // Not `findUnique`: Prisma batches concurrent calls, and PostgreSQL would prepare a statement for each batch size.
   const findByHashes = (hashes: Uint8Array<ArrayBuffer>[]): Promise<Token[]> =>
     database.$queryRaw<Token[]>`
       SELECT name, hash, scopes, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
-      FROM tokens WHERE hash = ANY(${byteaArray(hashes)}::bytea[])`;
+      FROM tokens WHERE hash = ANY(${hashes}::bytea[])`;
   return {
     /**
      * @returns the token's text, which is not stored
@@ -51,7 +45,3 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
 };
 
 export type TokenRepository = ReturnType<typeof createTokenRepository>;
-
-/** A `bytea[]` in PostgreSQL's notation (manual §8.4.1 and §8.15.6). */
-const byteaArray = (values: Uint8Array[]): string =>
-  `{${values.map((value) => `"\\\\x${Buffer.from(value).toString('hex')}"`)}}`;

@@ -32,7 +32,7 @@ const turns = async () => {
 /** A verifier whose lookups end when the test ends them, with the tokens of the given texts. */
 const start = () => {
   const lookUps: { size: number; end: (...texts: string[]) => Promise<void>; fail: () => Promise<void> }[] = [];
-  const { verify } = createTokenVerifier({
+  const verify = createTokenVerifier({
     tokens: {
       findByHashes: (hashes) =>
         new Promise((resolve, reject) =>
@@ -138,7 +138,7 @@ test('a lookup runs in the context of the first request that waits for it', asyn
     contexts.push(request.getStore());
     return new Promise<Token[]>((resolve) => pending.push(() => resolve([])));
   };
-  const { verify } = createTokenVerifier({ tokens: { findByHashes }, limits: { tokens: limits, newTokens: limits } });
+  const verify = createTokenVerifier({ tokens: { findByHashes }, limits: { tokens: limits, newTokens: limits } });
   const outcomes = [request.run('first', () => verify(generateTokenText()))];
   await turns();
   for (const name of ['second', 'third']) outcomes.push(request.run(name, () => verify(generateTokenText())));

@@ -23,9 +23,7 @@ export const generateTokenText = (): string => `plant_${randomBytes(32).toString
 /** SHA-256 without salt or stretching is enough, because 256 random bits cannot be guessed. */
 export const hashTokenText = (text: string): Buffer<ArrayBuffer> => hash('sha256', text, 'buffer');
 
-type TokenState = 'valid' | 'revoked' | 'expired';
-
-export const tokenState = (token: Pick<Token, 'revokedAt' | 'expiresAt'>, now = Date.now()): TokenState => {
+export const tokenState = (token: Pick<Token, 'revokedAt' | 'expiresAt'>, now = Date.now()) => {
   if (token.revokedAt !== null) return 'revoked';
   return token.expiresAt !== null && token.expiresAt.getTime() <= now ? 'expired' : 'valid';
 };

@@ -20,25 +20,13 @@ type TokensOptions = {
 export const createTokens = ({ database, limits, identityProvider, rateLimit, logger }: TokensOptions) => {
   const warn = (message: string) => (error: Error) => logger.warn({ err: error }, message);
   const repository = createTokenRepository({ database });
+  const onRefreshFailed = warn('could not refresh the keys of the identity provider');
+  const verifyJwt = identityProvider && createJwtVerifier({ ...identityProvider, onRefreshFailed });
+  const verifyToken = createTokenVerifier({ tokens: repository, limits, verifyJwt });
+  const onSweepFailed = warn('could not delete the rate limit counters of ended windows');
   const requireScope = createRequireScope({
-    verifier: createTokenVerifier({
-      tokens: repository,
-      limits,
-      jwts:
-        identityProvider &&
-        createJwtVerifier({
-          ...identityProvider,
-          onRefreshFailed: warn('could not refresh the keys of the identity provider'),
-        }),
-    }),
-    rateLimit:
-      rateLimit &&
-      createRateLimit({
-        ...rateLimit,
-        database,
-        limits: limits.tokens,
-        onSweepFailed: warn('could not delete the rate limit counters of ended windows'),
-      }),
+    verifyToken,
+    rateLimit: rateLimit && createRateLimit({ ...rateLimit, database, limits: limits.tokens, onSweepFailed }),
   });
   return { repository, requireScope };
 };

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { openSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { freePort } from '../../src/embedded-postgres/free-port.ts';
-import { runCommand, serve } from '../support/store-process.ts';
+import { projectFolder, runCommand, serve } from '../support/store-process.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -62,4 +64,16 @@ test.each(['json', 'pretty'])('a full disk delays neither requests nor the stop 
 
 test.each(['json', 'pretty'])('a pipe that nobody reads delays neither requests nor the stop (%s)', async (format) => {
   await serveWith('pipe', format, fillLog);
+});
+
+test.each(['json', 'pretty'])('the last lines are written to a pipe before the process exits (%s)', async (format) => {
+  const script = `
+    import { createLog } from './src/observability/logger.ts';
+    const { logger, flush } = createLog({ level: 'info', format: '${format}' });
+    for (let number = 0; number < 100; number++) logger.info('line');
+    await flush();
+    process.exit();`;
+  const args = ['--input-type=module', '--eval', script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: projectFolder });
+  expect(stdout.match(/line/g)).toHaveLength(100);
 });
