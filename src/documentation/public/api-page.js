@@ -24,6 +24,8 @@ const exactNumbers = ({ React, getComponent }) => ({
       return React.createElement('div', null, React.createElement('h5', null, 'Response body'), code);
     },
   },
+  // The input of an id in a list of them. Swagger UI has none for this type.
+  components: { JsonSchema_integer_int64: (props) => React.createElement(getComponent('JsonSchema_string'), props) },
 });
 
 /** Swagger UI puts a link inside each operation's button. The link breaks keyboard use, and the button does the same. */
