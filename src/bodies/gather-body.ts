@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { ApiError, unavailable } from '../http/api-error.ts';
+import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import type { BodySlots } from './body-slots.ts';
 import { createByteBuffer } from './byte-buffer.ts';
@@ -88,4 +88,4 @@ const tooManyPieces = () =>
   );
 
 export const tooManyBodies = (): ApiError =>
-  unavailable(commonErrors.overloaded, undefined, 'Too many large bodies are being sent. Try again later.');
+  new ApiError(commonErrors.overloaded, 'Too many large bodies are being sent. Try again later.');
