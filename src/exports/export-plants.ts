@@ -20,8 +20,8 @@ export type ExportCounts = { inProgress: number; rows: number };
 
 type ReadOptions = PlantFilter & {
   format: ExportFormat;
-  /** Called for each plant that is read. */
-  onRow: () => void;
+  /** Counts the plants that are read. */
+  progress: { rows: number };
   /** Ends the export. */
   signal: AbortSignal;
 };
@@ -37,32 +37,27 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
      */
     read: async (options: ReadOptions, use: (bytes: Readable) => Promise<void>): Promise<void> => {
       if (counts.inProgress >= limit) throw new OverloadedError('Too many exports are in progress.');
-      const { format, onRow, signal, ...filter } = options;
+      const { format, progress, signal, ...filter } = options;
       const { head, write } = rowWriters[format];
-      let rows = 0;
       const writeAndCount = (row: PlantRow) => {
-        rows += 1;
         counts.rows += 1;
-        onRow();
+        progress.rows += 1;
         return write(row);
       };
       // A search by name may find few plants by an index that is not in the order of ids.
       const maySort = filter.nameContains !== undefined;
       const { text, values } = selectPlants(filter);
+      const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal };
       counts.inProgress += 1;
-      try {
-        await trace('export', async (note) => {
-          const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal };
-          try {
-            const bytes = await openRowStream(database, statement).catch(rethrowFor(filter));
-            await use(bytes).finally(() => bytes.destroy());
-          } finally {
-            note({ rows });
-          }
-        });
-      } finally {
-        counts.inProgress -= 1;
-      }
+      await trace('export', async (note) => {
+        try {
+          const bytes = await openRowStream(database, statement).catch(rethrowFor(filter));
+          await use(bytes).finally(() => bytes.destroy());
+        } finally {
+          note({ rows: progress.rows });
+          counts.inProgress -= 1;
+        }
+      });
     },
   };
 };

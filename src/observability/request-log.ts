@@ -6,8 +6,8 @@ import { pinoHttp } from 'pino-http';
 
 declare module 'express-serve-static-core' {
   interface Locals {
-    /** The number of plants that an export sent, for the log. */
-    rows?: number;
+    /** The number of plants that an export sent so far, for the log. */
+    progress?: { rows: number };
     /** When the request started, in ms of the monotonic clock, for the log. */
     startedAt?: number;
   }
@@ -61,7 +61,7 @@ const fieldsOf = (request: IncomingMessage, { headersSent, statusCode, locals }:
   traceId: locals.traceId,
   token: locals.tokenName,
   error: locals.error?.code,
-  rows: locals.rows,
+  rows: locals.progress?.rows,
   duration: Math.round(performance.now() - (locals.startedAt ?? 0)),
 });
 
