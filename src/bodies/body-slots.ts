@@ -16,22 +16,11 @@ type Claim = {
   onLost: () => void;
 };
 
-export type BodySlots = {
-  /** @returns a function that releases the slot or stops waiting for one; undefined if too many bodies are waiting */
-  take: (claim: Claim) => (() => void) | undefined;
-  /**
-   * Parses a body when it is its turn: one at a time, in order. After each, other events get a turn, so that small
-   * requests are not delayed.
-   * @returns undefined if too many bodies are waiting
-   */
-  parseInTurn: <Body>(parse: () => Promise<Body>) => Promise<Body> | undefined;
-};
-
 /**
  * Limits how many large bodies are read and parsed concurrently. A body without a slot is not read. If others are
  * waiting, a slow body loses its slot, so stalled uploads can neither exhaust memory nor block others for long.
  */
-export const createBodySlots = ({ count }: { count: number }): BodySlots => {
+export const createBodySlots = ({ count }: { count: number }) => {
   /** When each body got its slot, in ms, oldest first. */
   const holders = new Map<Claim, number>();
   const waiting = new Set<Claim>();
@@ -57,7 +46,8 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
   };
 
   return {
-    take: (claim) => {
+    /** @returns a function that releases the slot or stops waiting for one; undefined if too many bodies are waiting */
+    take: (claim: Claim) => {
       if (waiting.size >= MAX_WAITING) return undefined;
       waiting.add(claim);
       grantNext();
@@ -67,7 +57,12 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
         if (holders.delete(claim)) grantNext();
       };
     },
-    parseInTurn: (parse) => {
+    /**
+     * Parses a body when it is its turn: one at a time, in order. After each, other events get a turn, so that small
+     * requests are not delayed.
+     * @returns undefined if too many bodies are waiting
+     */
+    parseInTurn: <Body>(parse: () => Promise<Body>): Promise<Body> | undefined => {
       if (unparsed >= MAX_UNPARSED) return undefined;
       unparsed += 1;
       const body = lastParsed.then(parse);
@@ -80,3 +75,5 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
     },
   };
 };
+
+export type BodySlots = ReturnType<typeof createBodySlots>;

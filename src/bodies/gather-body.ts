@@ -12,11 +12,8 @@ const SMALL_BODY = 16_384;
 const FREE_PIECES = 1000;
 const MIN_AVERAGE_PIECE = 64;
 
-type GatherOptions = {
-  /** In bytes. */
-  limit: number;
-  slots: BodySlots;
-};
+/** `limit`: in bytes. */
+type GatherOptions = { limit: number; slots: BodySlots };
 
 /** The bytes of a body. The caller must call `release` once it no longer needs them. */
 type GatheredBody = { bytes: Buffer; release: () => void };

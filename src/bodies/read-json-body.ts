@@ -1,10 +1,11 @@
+import { Readable } from 'node:stream';
 import type { Request, Response } from 'express';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import type { BodySlots } from './body-slots.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 import { bodyDecompressor } from './decompress.ts';
-import { JsonTooComplexError, parseExactJson } from './exact-json.ts';
+import { parseExactJson } from './exact-json.ts';
 import { bodyTooLarge, gatherBody, tooManyBodies } from './gather-body.ts';
 import { readMediaType } from './media-type.ts';
 
@@ -38,7 +39,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
       if (decompress === undefined && bytes.length <= LARGE_BODY) return parse(bytes);
       const parsed = slots.parseInTurn(async () => {
         if (response.destroyed) throw new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
-        return parse(decompress ? await concatUpTo(limit, decompress(onePiece(bytes))) : bytes);
+        return parse(decompress ? await concatUpTo(limit, decompress(Readable.from([bytes]))) : bytes);
       });
       if (parsed === undefined) throw tooManyBodies();
       return await parsed;
@@ -47,10 +48,6 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
     }
   };
 };
-
-async function* onePiece(bytes: Buffer) {
-  yield bytes;
-}
 
 /** @throws {ApiError} 1002; the errors of `pieces` */
 const concatUpTo = async (limit: number, pieces: AsyncIterable<Buffer>): Promise<Buffer> => {
@@ -92,8 +89,7 @@ export const parseJsonText = (text: string, subject: string): unknown => {
   try {
     return parseExactJson(text);
   } catch (error) {
-    if (error instanceof JsonTooComplexError)
-      throw new ApiError(commonErrors.bodyTooLarge, `${subject} has ${error.message}.`);
+    if (error instanceof RangeError) throw new ApiError(commonErrors.bodyTooLarge, `${subject} has ${error.message}.`);
     throw new ApiError(commonErrors.bodyNotJson, `${subject} is not JSON: ${(error as Error).message}`);
   }
 };

@@ -13,11 +13,7 @@ declare module 'express-serve-static-core' {
 
 const PROBLEM = 'application/problem+json';
 
-type ErrorHandlerOptions = {
-  /** Without a trailing slash. */
-  basePath: string;
-  toApiError: (thrown: unknown) => ApiError;
-};
+type ErrorHandlerOptions = { basePath: string; toApiError: (thrown: unknown) => ApiError };
 
 /** The last handler. Responds to every error with an Error or problem details, and passes the cause to the log. */
 export const createErrorHandler =
