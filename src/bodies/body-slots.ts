@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
 
 /** How long a body keeps its slot, in ms, even if others are waiting. */
 const MIN_HOLD_TIME = 2000;
@@ -12,7 +14,7 @@ const MAX_UNPARSED = 256;
 type Claim = {
   /** The body may be read. */
   onGranted: () => void;
-  /** The body held its slot too long while others waited. The caller must drop it. */
+  /** Too many bodies are waiting, or this one held its slot too long while others waited. The caller must drop it. */
   onLost: () => void;
 };
 
@@ -46,10 +48,10 @@ export const createBodySlots = ({ count }: { count: number }) => {
   };
 
   return {
-    /** @returns a function that releases the slot or stops waiting for one; undefined if too many bodies are waiting */
+    /** @returns a function that releases the slot or stops waiting for one */
     take: (claim: Claim) => {
-      if (waiting.size >= MAX_WAITING) return undefined;
-      waiting.add(claim);
+      if (waiting.size >= MAX_WAITING) claim.onLost();
+      else waiting.add(claim);
       grantNext();
       if (waiting.has(claim)) check ??= setInterval(revokeOverdue, CHECK_INTERVAL).unref();
       return () => {
@@ -60,10 +62,10 @@ export const createBodySlots = ({ count }: { count: number }) => {
     /**
      * Parses a body when it is its turn: one at a time, in order. After each, other events get a turn, so that small
      * requests are not delayed.
-     * @returns undefined if too many bodies are waiting
+     * @throws {ApiError} 1500 if too many bodies are waiting; the errors of `parse`
      */
-    parseInTurn: <Body>(parse: () => Promise<Body>): Promise<Body> | undefined => {
-      if (unparsed >= MAX_UNPARSED) return undefined;
+    parseInTurn: async <Body>(parse: () => Promise<Body>): Promise<Body> => {
+      if (unparsed >= MAX_UNPARSED) throw tooManyBodies();
       unparsed += 1;
       const body = lastParsed.then(parse);
       const onParsed = () => {
@@ -75,5 +77,8 @@ export const createBodySlots = ({ count }: { count: number }) => {
     },
   };
 };
+
+export const tooManyBodies = (): ApiError =>
+  new ApiError(commonErrors.overloaded, 'Too many large bodies are being sent. Try again later.');
 
 export type BodySlots = ReturnType<typeof createBodySlots>;

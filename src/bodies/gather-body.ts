@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import type { BodySlots } from './body-slots.ts';
+import { type BodySlots, tooManyBodies } from './body-slots.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 
 /** Larger bodies, in bytes, need a slot. */
@@ -47,9 +47,7 @@ export const gatherBody = (request: Request, response: Response, options: Gather
     const takeSlot = () => {
       request.pause();
       const onGranted = () => resumeReading(request);
-      const releaseSlot = slots.take({ onGranted, onLost: () => fail(tooManyBodies()) });
-      if (releaseSlot === undefined) fail(tooManyBodies());
-      else release = releaseSlot;
+      release = slots.take({ onGranted, onLost: () => fail(tooManyBodies()) });
     };
     const onData = (piece: Buffer) => {
       pieces += 1;
@@ -83,6 +81,3 @@ const tooManyPieces = () =>
     commonErrors.bodyTooLarge,
     `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes.`,
   );
-
-export const tooManyBodies = (): ApiError =>
-  new ApiError(commonErrors.overloaded, 'Too many large bodies are being sent. Try again later.');

@@ -6,7 +6,7 @@ import type { BodySlots } from './body-slots.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 import { bodyDecompressor } from './decompress.ts';
 import { parseExactJson } from './exact-json.ts';
-import { bodyTooLarge, gatherBody, tooManyBodies } from './gather-body.ts';
+import { bodyTooLarge, gatherBody } from './gather-body.ts';
 import { readMediaType } from './media-type.ts';
 
 /** How much compression can add to incompressible data, in bytes. */
@@ -37,12 +37,10 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
     const { bytes, release } = await gatherBody(request, response, { limit: maxBytes, slots });
     try {
       if (decompress === undefined && bytes.length <= LARGE_BODY) return parse(bytes);
-      const parsed = slots.parseInTurn(async () => {
+      return await slots.parseInTurn(async () => {
         if (response.destroyed) throw new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
         return parse(decompress ? await concatUpTo(limit, decompress(Readable.from([bytes]))) : bytes);
       });
-      if (parsed === undefined) throw tooManyBodies();
-      return await parsed;
     } finally {
       release();
     }
