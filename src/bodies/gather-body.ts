@@ -15,18 +15,15 @@ const MIN_AVERAGE_PIECE = 64;
 /** `limit`: in bytes. */
 type GatherOptions = { limit: number; slots: BodySlots };
 
-/** The bytes of a body. The caller must call `release` once it no longer needs them. */
-type GatheredBody = { bytes: Buffer; release: () => void };
-
 /**
  * Reads the body of a request without decompressing it. Stops reading and frees the memory if the body is too large,
  * the client disconnects, the response ends first, or too many large bodies are being read. (`raw-body` cannot be
  * interrupted.)
+ * @returns the bytes. The caller must call `release` once it no longer needs them
  * @throws {ApiError} 1000, 1002, 1500
  */
-export const gatherBody = (request: Request, response: Response, options: GatherOptions): Promise<GatheredBody> =>
-  new Promise((resolve, reject) => {
-    const { limit, slots } = options;
+export const gatherBody = (request: Request, response: Response, { limit, slots }: GatherOptions) =>
+  new Promise<{ bytes: Buffer; release: () => void }>((resolve, reject) => {
     const body = createByteBuffer(limit);
     let pieces = 0;
     let isSettled = false;
@@ -75,6 +72,8 @@ export const resumeReading = (request: Request): void => {
 
 export const bodyTooLarge = (limit: number): ApiError =>
   new ApiError(commonErrors.bodyTooLarge, `The body should be at most ${limit} bytes.`);
+
+export const clientDisconnected = (): ApiError => new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
 
 const tooManyPieces = () =>
   new ApiError(

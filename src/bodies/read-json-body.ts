@@ -6,7 +6,7 @@ import type { BodySlots } from './body-slots.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 import { bodyDecompressor } from './decompress.ts';
 import { parseExactJson } from './exact-json.ts';
-import { bodyTooLarge, gatherBody } from './gather-body.ts';
+import { bodyTooLarge, clientDisconnected, gatherBody } from './gather-body.ts';
 import { readMediaType } from './media-type.ts';
 
 /** How much compression can add to incompressible data, in bytes. */
@@ -38,7 +38,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
     try {
       if (decompress === undefined && bytes.length <= LARGE_BODY) return parse(bytes);
       return await slots.parseInTurn(async () => {
-        if (response.destroyed) throw new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
+        if (response.destroyed) throw clientDisconnected();
         return parse(decompress ? await concatUpTo(limit, decompress(Readable.from([bytes]))) : bytes);
       });
     } finally {

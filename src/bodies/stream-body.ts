@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
 import type { Request, Response } from 'express';
-import { resumeReading } from './gather-body.ts';
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
+import { clientDisconnected, resumeReading } from './gather-body.ts';
 
 declare module 'express-serve-static-core' {
   interface Locals {
@@ -11,16 +13,6 @@ declare module 'express-serve-static-core' {
      */
     failBody?: (error: unknown) => void;
   }
-}
-
-/** The client paused its upload for too long. */
-export class BodyStalledError extends Error {
-  override name = 'BodyStalledError';
-}
-
-/** The client disconnected before its body was complete. */
-export class BodyAbortedError extends Error {
-  override name = 'BodyAbortedError';
 }
 
 /** How many pieces, of at most 64 KiB, to read ahead. Not a number of bytes, because a piece can be as small as one. */
@@ -36,7 +28,7 @@ type StreamOptions = {
 /**
  * Reads the raw body of a request piece by piece, with backpressure and without a timeout as a whole. (Node's own iterator
  * never sets the request flowing, so connections.ts would treat it as unread.)
- * @throws {BodyStalledError} {BodyAbortedError} the signal's reason
+ * @throws {ApiError} 1000 if the client disconnects, 1203 if it pauses too long; the signal's reason
  */
 export const streamBody = (
   request: Request,
@@ -63,7 +55,7 @@ export const streamBody = (
   };
   const onEnd = () => body.push(null);
   const fail = (error: unknown) => void body.destroy(error as Error);
-  const onClose = () => fail(new BodyAbortedError('The client disconnected.'));
+  const onClose = () => fail(clientDisconnected());
   const onAbort = () => fail(signal.reason);
 
   request.on('data', onData).on('end', onEnd);
@@ -82,7 +74,8 @@ export const streamBody = (
     },
     next: async () => {
       let isOver = false;
-      const onTimeout = () => isOver || fail(new BodyStalledError('The client paused for too long.'));
+      const onTimeout = () =>
+        isOver || fail(new ApiError(commonErrors.requestTooSlow, 'The client paused for too long.'));
       // Handles data that arrived while the process was busy first.
       const timer = setTimeout(() => setImmediate(onTimeout), pauseTimeout);
       try {

@@ -15,9 +15,6 @@ type PlantExportsOptions = {
   trace?: BulkTrace | undefined;
 };
 
-/** `rows`: plants read by all exports since the process started. */
-export type ExportCounts = { inProgress: number; rows: number };
-
 type ReadOptions = PlantFilter & {
   format: ExportFormat;
   /** Counts the plants that are read. */
@@ -27,9 +24,10 @@ type ReadOptions = PlantFilter & {
 };
 
 export const createPlantExports = ({ database, limit, trace = untraced }: PlantExportsOptions) => {
-  const counts: ExportCounts = { inProgress: 0, rows: 0 };
+  const counts = { inProgress: 0, rows: 0 };
   return {
-    counts: counts as Readonly<ExportCounts>,
+    /** `rows`: plants read by all exports since the process started. */
+    counts: counts as Readonly<typeof counts>,
     /**
      * Reads all plants that match, ordered by id, as of a single point in time. Has no timeout as a whole.
      * @param use called once there are bytes to read, so an earlier error can still set the response status
@@ -51,7 +49,9 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
       counts.inProgress += 1;
       await trace('export', async (note) => {
         try {
-          const bytes = await openRowStream(database, statement).catch(rethrowFor(filter));
+          const bytes = await openRowStream(database, statement).catch((error) => {
+            throw toExportError(error, filter);
+          });
           await use(bytes).finally(() => bytes.destroy());
         } finally {
           note({ rows: progress.rows });
@@ -62,13 +62,11 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
   };
 };
 
-export type PlantExports = ReturnType<typeof createPlantExports>;
-
 /** A search that finds nothing for too long is slow; the database is reachable. */
-const rethrowFor = ({ tag, nameContains }: PlantFilter) => {
+const toExportError = (error: unknown, { tag, nameContains }: PlantFilter): unknown => {
   const isSearch = tag !== undefined || nameContains !== undefined;
-  return (error: unknown): never => {
-    const isSlow = isSearch && (error instanceof SilenceError || isStatementTimeout(error));
-    throw isSlow ? new SearchTimeoutError('The search took too long.', { cause: error }) : error;
-  };
+  const isSlow = isSearch && (error instanceof SilenceError || isStatementTimeout(error));
+  return isSlow ? new SearchTimeoutError('The search took too long.', { cause: error }) : error;
 };
+
+export type PlantExports = ReturnType<typeof createPlantExports>;

@@ -2,9 +2,10 @@ import { aborted } from 'node:util';
 import type { Request, Response } from 'express';
 import type { BodySlots } from '../bodies/body-slots.ts';
 import { bodyDecompressor } from '../bodies/decompress.ts';
+import { clientDisconnected } from '../bodies/gather-body.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { createBodyReader, decodeText, sendContinue } from '../bodies/read-json-body.ts';
-import { BodyAbortedError, streamBody } from '../bodies/stream-body.ts';
+import { streamBody } from '../bodies/stream-body.ts';
 import type { ReadRows } from './import.ts';
 import { readCsv, readJsonArray, readNdjson } from './read-rows.ts';
 
@@ -55,7 +56,7 @@ export const createImportBodyReader = ({ bodyLimit, bodySlots, pauseTimeout }: I
 /** Stops within a piece of the body that decompresses to many: 64 KiB of gzip can become 64 MB. */
 async function* whileWanted(bytes: AsyncIterable<Buffer>, response: Response, signal: AbortSignal) {
   for await (const piece of bytes) {
-    if (response.destroyed) throw new BodyAbortedError('The client disconnected.');
+    if (response.destroyed) throw clientDisconnected();
     signal.throwIfAborted();
     yield piece;
   }

@@ -130,8 +130,7 @@ export const describeExamples = (errors: readonly ErrorCode[]) =>
     }),
   );
 
-export const exampleOf = (error: ErrorCode): ApiError =>
-  new ApiError(error, error.example, { fields: error.exampleFields });
+export const exampleOf = (error: ErrorCode) => new ApiError(error, undefined, { fields: error.exampleFields });
 
 /** The parameters of a conditional request (RFC 9110 §13.1). */
 export const preconditions = parametersOf(
