@@ -1,7 +1,7 @@
 import { OverloadedError } from './batching/batch-queue.ts';
 import { classifyDatabaseError, OutcomeUnknownError } from './database/database-error.ts';
 import { DatabaseNotMigratedError } from './database/migration-state.ts';
-import { ApiError, type ErrorCode, unavailable } from './http/api-error.ts';
+import { ApiError, type ErrorCode } from './http/api-error.ts';
 import { commonErrors } from './http/common-errors.ts';
 import { toImportApiError } from './imports/import-api-errors.ts';
 import { plantErrorCodes, toPlantApiError } from './plants/plant-api-errors.ts';
@@ -21,27 +21,17 @@ export const toApiError = (error: unknown): ApiError =>
       toImportApiError(error, toApiError) ??
       toCommonApiError(error));
 
-const toCommonApiError = (error: unknown): ApiError => {
+const toCommonApiError = (cause: unknown): ApiError => {
+  const { databaseNotMigrated, databaseUnreachable, internal, overloaded, parameterWrong } = commonErrors;
   // Express cannot decode a parameter of the path.
-  if (error instanceof URIError)
-    return new ApiError(commonErrors.parameterWrong, 'The path is not percent-encoded UTF-8.');
-  if (error instanceof OverloadedError)
-    return unavailable(commonErrors.overloaded, error, `${error.message} Try again later.`);
-  if (error instanceof OutcomeUnknownError)
-    return unavailable(commonErrors.databaseUnreachable, error, OUTCOME_UNKNOWN);
-  if (error instanceof DatabaseNotMigratedError) return unavailable(commonErrors.databaseNotMigrated, error);
-  switch (classifyDatabaseError(error)) {
-    case 'notMigrated':
-      return unavailable(commonErrors.databaseNotMigrated, error);
-    case 'busy':
-      return unavailable(commonErrors.overloaded, error, BUSY);
-    case 'conflict':
-      return unavailable(commonErrors.overloaded, error, CONFLICT);
-    case undefined:
-      return new ApiError(commonErrors.internal, undefined, { cause: error });
-    default:
-      return unavailable(commonErrors.databaseUnreachable, error);
-  }
+  if (cause instanceof URIError) return new ApiError(parameterWrong, 'The path is not percent-encoded UTF-8.');
+  if (cause instanceof OverloadedError) return new ApiError(overloaded, `${cause.message} Try again later.`, { cause });
+  if (cause instanceof OutcomeUnknownError) return new ApiError(databaseUnreachable, OUTCOME_UNKNOWN, { cause });
+  const kind = cause instanceof DatabaseNotMigratedError ? 'notMigrated' : classifyDatabaseError(cause);
+  if (kind === 'notMigrated') return new ApiError(databaseNotMigrated, undefined, { cause });
+  if (kind === 'busy') return new ApiError(overloaded, BUSY, { cause });
+  if (kind === 'conflict') return new ApiError(overloaded, CONFLICT, { cause });
+  return new ApiError(kind === undefined ? internal : databaseUnreachable, undefined, { cause });
 };
 
 const BUSY = 'All connections to the database are in use; nothing was changed. Try again later.';

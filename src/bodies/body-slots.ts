@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
 
 /** How long a body keeps its slot, in ms, even if others are waiting. */
 const MIN_HOLD_TIME = 2000;
@@ -12,26 +14,15 @@ const MAX_UNPARSED = 256;
 type Claim = {
   /** The body may be read. */
   onGranted: () => void;
-  /** The body held its slot too long while others waited. The caller must drop it. */
+  /** Too many bodies are waiting, or this one held its slot too long while others waited. The caller must drop it. */
   onLost: () => void;
-};
-
-export type BodySlots = {
-  /** @returns a function that releases the slot or stops waiting for one; undefined if too many bodies are waiting */
-  take: (claim: Claim) => (() => void) | undefined;
-  /**
-   * Parses a body when it is its turn: one at a time, in order. After each, other events get a turn, so that small
-   * requests are not delayed.
-   * @returns undefined if too many bodies are waiting
-   */
-  parseInTurn: <Body>(parse: () => Promise<Body>) => Promise<Body> | undefined;
 };
 
 /**
  * Limits how many large bodies are read and parsed concurrently. A body without a slot is not read. If others are
  * waiting, a slow body loses its slot, so stalled uploads can neither exhaust memory nor block others for long.
  */
-export const createBodySlots = ({ count }: { count: number }): BodySlots => {
+export const createBodySlots = ({ count }: { count: number }) => {
   /** When each body got its slot, in ms, oldest first. */
   const holders = new Map<Claim, number>();
   const waiting = new Set<Claim>();
@@ -57,9 +48,10 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
   };
 
   return {
-    take: (claim) => {
-      if (waiting.size >= MAX_WAITING) return undefined;
-      waiting.add(claim);
+    /** @returns a function that releases the slot or stops waiting for one */
+    take: (claim: Claim) => {
+      if (waiting.size >= MAX_WAITING) claim.onLost();
+      else waiting.add(claim);
       grantNext();
       if (waiting.has(claim)) check ??= setInterval(revokeOverdue, CHECK_INTERVAL).unref();
       return () => {
@@ -67,8 +59,13 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
         if (holders.delete(claim)) grantNext();
       };
     },
-    parseInTurn: (parse) => {
-      if (unparsed >= MAX_UNPARSED) return undefined;
+    /**
+     * Parses a body when it is its turn: one at a time, in order. After each, other events get a turn, so that small
+     * requests are not delayed.
+     * @throws {ApiError} 1500 if too many bodies are waiting; the errors of `parse`
+     */
+    parseInTurn: async <Body>(parse: () => Promise<Body>): Promise<Body> => {
+      if (unparsed >= MAX_UNPARSED) throw tooManyBodies();
       unparsed += 1;
       const body = lastParsed.then(parse);
       const onParsed = () => {
@@ -80,3 +77,8 @@ export const createBodySlots = ({ count }: { count: number }): BodySlots => {
     },
   };
 };
+
+export const tooManyBodies = (): ApiError =>
+  new ApiError(commonErrors.overloaded, 'Too many large bodies are being sent. Try again later.');
+
+export type BodySlots = ReturnType<typeof createBodySlots>;

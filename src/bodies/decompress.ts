@@ -46,24 +46,21 @@ export async function* decompressAll(
   const iterator = pieces[Symbol.asyncIterator]();
   let received = 0;
   let failure: unknown;
-  const readNext = async () => {
+  // Not `yield* pieces`, which would close them when the compressed data ends.
+  const counted = async function* () {
     try {
-      return await iterator.next();
+      for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+        received += next.value.length;
+        yield next.value;
+      }
     } catch (error) {
       failure = error;
       throw error;
     }
   };
-  // Not `yield* pieces`, which would close them when the compressed data ends.
-  const counted = async function* () {
-    for (let next = await readNext(); !next.done; next = await readNext()) {
-      received += next.value.length;
-      yield next.value;
-    }
-  };
   try {
     yield* pipeline(counted, stream, () => {});
-    const hasMore = stream.bytesWritten < received || !(await readNext()).done;
+    const hasMore = stream.bytesWritten < received || !(await counted().next()).done;
     if (hasMore) throw new Error('There is data after the compressed data.');
   } catch (error) {
     throw failure ?? toError(error);

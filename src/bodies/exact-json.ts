@@ -8,21 +8,14 @@ const INT64_DIGITS = 19;
 const MAX_SEPARATORS = 20_000;
 const MAX_DEPTH = 100;
 
-/** A JSON text has too many values or nests them too deep (RFC 8259 §9). */
-export class JsonTooComplexError extends Error {
-  override name = 'JsonTooComplexError';
-
-  constructor() {
-    super(`more than ${MAX_SEPARATORS} commas and opening brackets, or more than ${MAX_DEPTH} levels of nesting`);
-  }
-}
+const TOO_COMPLEX = `more than ${MAX_SEPARATORS} commas and opening brackets, or more than ${MAX_DEPTH} levels of nesting`;
 
 /**
  * Parses JSON like `JSON.parse`, except that a top-level member named `id` becomes an exact bigint if it is an integer.
  * `1.0` and `1e3` are integers (JSON Schema 2020-12 §6.1.1). A number that is not an integer, or too long for an int64,
  * stays a double, which the schema rejects.
  * @throws {SyntaxError} if the text is not JSON (RFC 8259)
- * @throws {JsonTooComplexError}
+ * @throws {RangeError} if it has too many values or nests them too deep (RFC 8259 §9)
  */
 export const parseExactJson = (text: string): unknown => {
   const source = scan(text);
@@ -59,10 +52,10 @@ const scan = (text: string): string => {
       index = end;
     } else if (code === BRACE || code === BRACKET) {
       depth++;
-      if (depth > MAX_DEPTH || ++separators > MAX_SEPARATORS) throw new JsonTooComplexError();
+      if (depth > MAX_DEPTH || ++separators > MAX_SEPARATORS) throw new RangeError(TOO_COMPLEX);
     } else if (code === BRACE_END || code === BRACKET_END) depth--;
     else if (code === COMMA) {
-      if (++separators > MAX_SEPARATORS) throw new JsonTooComplexError();
+      if (++separators > MAX_SEPARATORS) throw new RangeError(TOO_COMPLEX);
       if (depth === 1) name = '';
     } else if (depth === 1 && code === COLON) {
       if (isId(name)) source = numberAt(text, index + 1) ?? source;

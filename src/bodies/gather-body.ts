@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
-import { ApiError, unavailable } from '../http/api-error.ts';
+import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import type { BodySlots } from './body-slots.ts';
+import { type BodySlots, tooManyBodies } from './body-slots.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 
 /** Larger bodies, in bytes, need a slot. */
@@ -12,24 +12,18 @@ const SMALL_BODY = 16_384;
 const FREE_PIECES = 1000;
 const MIN_AVERAGE_PIECE = 64;
 
-type GatherOptions = {
-  /** In bytes. */
-  limit: number;
-  slots: BodySlots;
-};
-
-/** The bytes of a body. The caller must call `release` once it no longer needs them. */
-type GatheredBody = { bytes: Buffer; release: () => void };
+/** `limit`: in bytes. */
+type GatherOptions = { limit: number; slots: BodySlots };
 
 /**
  * Reads the body of a request without decompressing it. Stops reading and frees the memory if the body is too large,
  * the client disconnects, the response ends first, or too many large bodies are being read. (`raw-body` cannot be
  * interrupted.)
+ * @returns the bytes. The caller must call `release` once it no longer needs them
  * @throws {ApiError} 1000, 1002, 1500
  */
-export const gatherBody = (request: Request, response: Response, options: GatherOptions): Promise<GatheredBody> =>
-  new Promise((resolve, reject) => {
-    const { limit, slots } = options;
+export const gatherBody = (request: Request, response: Response, { limit, slots }: GatherOptions) =>
+  new Promise<{ bytes: Buffer; release: () => void }>((resolve, reject) => {
     const body = createByteBuffer(limit);
     let pieces = 0;
     let isSettled = false;
@@ -50,9 +44,7 @@ export const gatherBody = (request: Request, response: Response, options: Gather
     const takeSlot = () => {
       request.pause();
       const onGranted = () => resumeReading(request);
-      const releaseSlot = slots.take({ onGranted, onLost: () => fail(tooManyBodies()) });
-      if (releaseSlot === undefined) fail(tooManyBodies());
-      else release = releaseSlot;
+      release = slots.take({ onGranted, onLost: () => fail(tooManyBodies()) });
     };
     const onData = (piece: Buffer) => {
       pieces += 1;
@@ -81,11 +73,10 @@ export const resumeReading = (request: Request): void => {
 export const bodyTooLarge = (limit: number): ApiError =>
   new ApiError(commonErrors.bodyTooLarge, `The body should be at most ${limit} bytes.`);
 
+export const clientDisconnected = (): ApiError => new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
+
 const tooManyPieces = () =>
   new ApiError(
     commonErrors.bodyTooLarge,
     `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes.`,
   );
-
-export const tooManyBodies = (): ApiError =>
-  unavailable(commonErrors.overloaded, undefined, 'Too many large bodies are being sent. Try again later.');

@@ -1,11 +1,12 @@
+import { Readable } from 'node:stream';
 import type { Request, Response } from 'express';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import type { BodySlots } from './body-slots.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 import { bodyDecompressor } from './decompress.ts';
-import { JsonTooComplexError, parseExactJson } from './exact-json.ts';
-import { bodyTooLarge, gatherBody, tooManyBodies } from './gather-body.ts';
+import { parseExactJson } from './exact-json.ts';
+import { bodyTooLarge, clientDisconnected, gatherBody } from './gather-body.ts';
 import { readMediaType } from './media-type.ts';
 
 /** How much compression can add to incompressible data, in bytes. */
@@ -36,21 +37,15 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
     const { bytes, release } = await gatherBody(request, response, { limit: maxBytes, slots });
     try {
       if (decompress === undefined && bytes.length <= LARGE_BODY) return parse(bytes);
-      const parsed = slots.parseInTurn(async () => {
-        if (response.destroyed) throw new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
-        return parse(decompress ? await concatUpTo(limit, decompress(onePiece(bytes))) : bytes);
+      return await slots.parseInTurn(async () => {
+        if (response.destroyed) throw clientDisconnected();
+        return parse(decompress ? await concatUpTo(limit, decompress(Readable.from([bytes]))) : bytes);
       });
-      if (parsed === undefined) throw tooManyBodies();
-      return await parsed;
     } finally {
       release();
     }
   };
 };
-
-async function* onePiece(bytes: Buffer) {
-  yield bytes;
-}
 
 /** @throws {ApiError} 1002; the errors of `pieces` */
 const concatUpTo = async (limit: number, pieces: AsyncIterable<Buffer>): Promise<Buffer> => {
@@ -92,8 +87,7 @@ export const parseJsonText = (text: string, subject: string): unknown => {
   try {
     return parseExactJson(text);
   } catch (error) {
-    if (error instanceof JsonTooComplexError)
-      throw new ApiError(commonErrors.bodyTooLarge, `${subject} has ${error.message}.`);
+    if (error instanceof RangeError) throw new ApiError(commonErrors.bodyTooLarge, `${subject} has ${error.message}.`);
     throw new ApiError(commonErrors.bodyNotJson, `${subject} is not JSON: ${(error as Error).message}`);
   }
 };

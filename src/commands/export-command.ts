@@ -33,16 +33,13 @@ type ExportToOptions = Pick<ExportOptions, 'tag' | 'q'> & { format: FileFormat; 
 /** @returns the number of plants. @throws {OperationalError} {OutputError} errors of PostgreSQL */
 const exportTo = async (file: string, { format, tag, q, signal, url }: ExportToOptions): Promise<number> => {
   const plantExports = createPlantExports({ database: { url, connectTimeout: 2 * CONNECT_TIMEOUT }, limit: 1 });
-  let rows = 0;
-  const onRow = () => {
-    rows += 1;
-  };
-  const endProgress = showProgress({ read: () => ({ rows }) });
+  const progress = { rows: 0 };
+  const endProgress = showProgress({ read: () => progress });
   try {
-    await plantExports.read({ format: format.format, tag, nameContains: q, onRow, signal }, (bytes) =>
+    await plantExports.read({ format: format.format, tag, nameContains: q, progress, signal }, (bytes) =>
       writeFileBytes(file, format, { bytes, signal }),
     );
-    return rows;
+    return progress.rows;
   } catch (error) {
     if (signal.aborted)
       throw new OperationalError(file === STDIO ? INTERRUPTED : `${INTERRUPTED} ${file} is unchanged.`);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import type { Router } from 'express';
 import { type ErrorCode, errorPath } from '../http/api-error.ts';
 import { createFixedContent } from '../http/preconditions.ts';
@@ -10,18 +10,10 @@ import { addGet, redirectTo } from './index-routes.ts';
 const ownFiles = join(import.meta.dirname, 'public');
 const swaggerUiFiles = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-const HTML = 'text/html; charset=utf-8';
-const CSS = 'text/css; charset=utf-8';
-const JAVASCRIPT = 'text/javascript; charset=utf-8';
-
 /** The files of the pages. No other files in these folders are served. */
-const FILES: [folder: string, name: string, type: string][] = [
-  [ownFiles, 'api-page.css', CSS],
-  [ownFiles, 'api-page.js', JAVASCRIPT],
-  [ownFiles, 'logo.svg', 'image/svg+xml'],
-  [ownFiles, 'pages.css', CSS],
-  [swaggerUiFiles, 'swagger-ui.css', CSS],
-  [swaggerUiFiles, 'swagger-ui-bundle.js', JAVASCRIPT],
+const FILES = [
+  ...['api-page.css', 'api-page.js', 'logo.svg', 'pages.css'].map((name) => join(ownFiles, name)),
+  ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((name) => join(swaggerUiFiles, name)),
 ];
 
 /** A page loads from this service only, runs and applies only its own files, and cannot be framed. */
@@ -36,26 +28,19 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-type DocumentationRoutesOptions = {
-  /** Without a trailing slash. */
-  basePath: string;
-  /** The OpenAPI document. */
-  document: object;
-  /** The errors to explain. */
-  errorCodes: readonly ErrorCode[];
-};
+type DocumentationRoutesOptions = { basePath: string; document: object; errorCodes: readonly ErrorCode[] };
 
 /** Adds `GET /openapi.json`, the API page (`/docs`) and the page about errors (`/docs/errors`). No token is required. */
 export const addDocumentationRoutes = (router: Router, options: DocumentationRoutesOptions): void => {
   const { basePath, document, errorCodes } = options;
   const serve = (path: string, type: string, body: string | Buffer) => {
-    const headers = type === HTML ? { 'Content-Security-Policy': CONTENT_SECURITY_POLICY } : {};
+    const headers = type === '.html' ? { 'Content-Security-Policy': CONTENT_SECURITY_POLICY } : {};
     addGet(router, path, createFixedContent({ type, body, headers }));
   };
-  serve('/openapi.json', 'application/json; charset=utf-8', JSON.stringify(document));
-  serve('/docs', HTML, readFileSync(join(ownFiles, 'index.html')));
-  serve('/docs/errors', HTML, renderErrorPage(basePath, errorCodes));
-  for (const [folder, name, type] of FILES) serve(`/docs/${name}`, type, readFileSync(join(folder, name)));
+  serve('/openapi.json', '.json', JSON.stringify(document));
+  serve('/docs', '.html', readFileSync(join(ownFiles, 'index.html')));
+  serve('/docs/errors', '.html', renderErrorPage(basePath, errorCodes));
+  for (const file of FILES) serve(`/docs/${basename(file)}`, extname(file), readFileSync(file));
   for (const path of ['/docs', '/docs/errors']) addGet(router, `${path}/`, redirectTo(`${basePath}${path}`));
   addGet(router, '/docs/errors/:code', (request, response, next) => {
     const error = errorCodes.find(({ code }) => `${code}` === request.params.code);

@@ -3,14 +3,8 @@ import type { Operation, Paths } from '../openapi/describe-paths.ts';
 import { parametersOf } from '../openapi/openapi.ts';
 import { plantErrorCodes } from '../plants/plant-api-errors.ts';
 import { exportQuerySchema } from './export-routes.ts';
-import { rowWriters } from './write-rows.ts';
 
-const contentOf = (contentType: string, description: string, example: string) => ({
-  [contentType.split(';')[0] as string]: {
-    schema: { type: 'string' as const, description },
-    examples: { plants: { summary: 'Two plants', value: example } },
-  },
-});
+const twoPlants = (value: string) => ({ plants: { summary: 'Two plants', value } });
 
 const exportPlants: Operation = {
   operationId: 'exportPlants',
@@ -26,16 +20,18 @@ const exportPlants: Operation = {
       description: 'The plants, as a file.',
       headers: ['Content-Disposition'],
       content: {
-        ...contentOf(
-          rowWriters.ndjson.type,
-          'One StoredPlant per line.',
-          '{"id":17,"name":"Ginkgo","tag":"Ginkgo biloba"}\n{"id":18,"name":"Fir"}\n',
-        ),
-        ...contentOf(
-          rowWriters.csv.type,
-          'CSV as in RFC 4180, with a header row. An empty tag is `""`; a plant without a tag has an empty field without quotes.',
-          'id,name,tag\n17,Ginkgo,Ginkgo biloba\n18,Fir,\n',
-        ),
+        'application/x-ndjson': {
+          schema: { type: 'string', description: 'One StoredPlant per line.' },
+          examples: twoPlants('{"id":17,"name":"Ginkgo","tag":"Ginkgo biloba"}\n{"id":18,"name":"Fir"}\n'),
+        },
+        'text/csv': {
+          schema: {
+            type: 'string',
+            description:
+              'CSV as in RFC 4180, with a header row. An empty tag is `""`; a plant without a tag has an empty field without quotes.',
+          },
+          examples: twoPlants('id,name,tag\n17,Ginkgo,Ginkgo biloba\n18,Fir,\n'),
+        },
       },
     },
   },

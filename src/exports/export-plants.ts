@@ -15,21 +15,19 @@ type PlantExportsOptions = {
   trace?: BulkTrace | undefined;
 };
 
-/** `rows`: plants read by all exports since the process started. */
-export type ExportCounts = { inProgress: number; rows: number };
-
 type ReadOptions = PlantFilter & {
   format: ExportFormat;
-  /** Called for each plant that is read. */
-  onRow: () => void;
+  /** Counts the plants that are read. */
+  progress: { rows: number };
   /** Ends the export. */
   signal: AbortSignal;
 };
 
 export const createPlantExports = ({ database, limit, trace = untraced }: PlantExportsOptions) => {
-  const counts: ExportCounts = { inProgress: 0, rows: 0 };
+  const counts = { inProgress: 0, rows: 0 };
   return {
-    counts: counts as Readonly<ExportCounts>,
+    /** `rows`: plants read by all exports since the process started. */
+    counts: counts as Readonly<typeof counts>,
     /**
      * Reads all plants that match, ordered by id, as of a single point in time. Has no timeout as a whole.
      * @param use called once there are bytes to read, so an earlier error can still set the response status
@@ -37,43 +35,38 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
      */
     read: async (options: ReadOptions, use: (bytes: Readable) => Promise<void>): Promise<void> => {
       if (counts.inProgress >= limit) throw new OverloadedError('Too many exports are in progress.');
-      const { format, onRow, signal, ...filter } = options;
+      const { format, progress, signal, ...filter } = options;
       const { head, write } = rowWriters[format];
-      let rows = 0;
       const writeAndCount = (row: PlantRow) => {
-        rows += 1;
         counts.rows += 1;
-        onRow();
+        progress.rows += 1;
         return write(row);
       };
       // A search by name may find few plants by an index that is not in the order of ids.
       const maySort = filter.nameContains !== undefined;
       const { text, values } = selectPlants(filter);
+      const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal };
       counts.inProgress += 1;
-      try {
-        await trace('export', async (note) => {
-          const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal };
-          try {
-            const bytes = await openRowStream(database, statement).catch(rethrowFor(filter));
-            await use(bytes).finally(() => bytes.destroy());
-          } finally {
-            note({ rows });
-          }
-        });
-      } finally {
-        counts.inProgress -= 1;
-      }
+      await trace('export', async (note) => {
+        try {
+          const bytes = await openRowStream(database, statement).catch((error) => {
+            throw toExportError(error, filter);
+          });
+          await use(bytes).finally(() => bytes.destroy());
+        } finally {
+          note({ rows: progress.rows });
+          counts.inProgress -= 1;
+        }
+      });
     },
   };
 };
 
-export type PlantExports = ReturnType<typeof createPlantExports>;
-
 /** A search that finds nothing for too long is slow; the database is reachable. */
-const rethrowFor = ({ tag, nameContains }: PlantFilter) => {
+const toExportError = (error: unknown, { tag, nameContains }: PlantFilter): unknown => {
   const isSearch = tag !== undefined || nameContains !== undefined;
-  return (error: unknown): never => {
-    const isSlow = isSearch && (error instanceof SilenceError || isStatementTimeout(error));
-    throw isSlow ? new SearchTimeoutError('The search took too long.', { cause: error }) : error;
-  };
+  const isSlow = isSearch && (error instanceof SilenceError || isStatementTimeout(error));
+  return isSlow ? new SearchTimeoutError('The search took too long.', { cause: error }) : error;
 };
+
+export type PlantExports = ReturnType<typeof createPlantExports>;

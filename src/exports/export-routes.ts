@@ -40,25 +40,16 @@ export const addExportRoutes =
       .get(requireReadScope, async (request, response, next) => {
         if (request.httpVersion === '1.0') throw new ApiError(commonErrors.requestNotHttp, NEEDS_CHUNKS);
         const { format, tag, q } = parseParameters(exportQuerySchema, request.query);
-        const controller = new AbortController();
-        const abort = () => controller.abort();
-        response.once('close', abort);
-        let rows = 0;
-        const count = (more: number) => {
-          rows += more;
-          if (request.method !== 'HEAD') response.locals.rows = rows;
-        };
-        const options = { format, tag, nameContains: q, onRow: () => count(1), signal: controller.signal };
+        const progress = { rows: 0 };
         // The request log already says that the client disconnected or was disconnected.
         const fail = (error: NodeJS.ErrnoException) => {
           if (!DISCONNECTED.includes(error.code ?? '')) next(error);
         };
         const send = async (bytes: Readable) => {
-          response.off('close', abort);
           response.setHeader('Content-Type', rowWriters[format].type);
           response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);
           if (request.method === 'HEAD') return void response.end();
-          count(0);
+          response.locals.progress = progress;
           response.locals.allowedPause = stallTimeout;
           // Not thrown: the response would be logged, without the error, before Express gets it.
           bytes.once('error', fail);
@@ -66,6 +57,7 @@ export const addExportRoutes =
           // incomplete response.
           await pipeline(bytes, response).catch(() => {});
         };
-        await plantExports.read(options, send).catch(fail);
+        const { signal } = request;
+        await plantExports.read({ format, tag, nameContains: q, progress, signal }, send).catch(fail);
       })
       .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import type { Database } from '../database/database.ts';
 import { assertReadyToServe } from '../database/migration-state.ts';
 import { withinTime } from '../database/within-time.ts';
-import { unavailable } from '../http/api-error.ts';
+import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
@@ -17,7 +17,7 @@ export const createHealth = ({ database, timeout }: { database: Database; timeou
   const routes = Router({ strict: true, caseSensitive: true });
   routes.get('/livez', (_request, response) => sendJson(response, { status: 'live' }));
   routes.get('/readyz', async (_request, response) => {
-    if (stopping) throw unavailable(commonErrors.stopping);
+    if (stopping) throw new ApiError(commonErrors.stopping);
     // Concurrent probes share one query. They need no token and must not take all connections.
     checking ??= assertReadyToServe(database).finally(() => {
       checking = undefined;

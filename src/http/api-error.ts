@@ -33,23 +33,31 @@ export type ErrorCode = {
   /** Stable and never reused. */
   code: number;
   status: number;
-  /** A summary that is the same each time (RFC 9457 §3.1.3). */
+  /** A summary that is the same each time (RFC 9457 §3.1.3). By default, the kind in words. */
   title: string;
   /** Completes the sentence "The service responds with this error when …". */
   when: string;
   /** What the client should do, in whole sentences. */
   advice: string;
-  /** Also the message of an error that has none of its own. */
-  example: { message: string; fields?: FieldError[] };
+  /** Also the message of an error that has none of its own. By default, `when` as a sentence. */
+  example: string;
+  exampleFields?: FieldError[];
   /** False for a 5xx that load causes: it is logged as a warning, without a stack. */
   isFault?: boolean;
 };
 
-/** Names each error of a table by its key. */
-export const defineErrors = <Kind extends string>(table: Record<Kind, Omit<ErrorCode, 'kind'>>) =>
+type Definition = Omit<ErrorCode, 'kind' | 'title' | 'example'> & { title?: string; example?: string };
+
+/** Completes the definitions of errors, which are keyed by their kind. */
+export const defineErrors = <Kind extends string>(table: Record<Kind, Definition>) =>
   Object.fromEntries(
-    Object.entries<Omit<ErrorCode, 'kind'>>(table).map(([kind, error]) => [kind, { kind, ...error }]),
+    Object.entries<Definition>(table).map(([kind, error]) => {
+      const title = capitalize(kind.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
+      return [kind, { kind, title, example: `${capitalize(error.when)}.`, ...error }];
+    }),
   ) as Record<Kind, ErrorCode>;
+
+export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Where the error page is about an error, below the base path. */
 export const errorPath = (code: number): string => `/docs/errors#${code}`;
@@ -66,16 +74,13 @@ export class ApiError extends Error {
   readonly #kind: ErrorCode;
   readonly #fields: FieldError[] | undefined;
 
-  constructor(
-    error: ErrorCode,
-    message = error.example.message,
-    { headers = {}, fields, cause }: ApiErrorOptions = {},
-  ) {
+  constructor(error: ErrorCode, message = error.example, { headers, fields, cause }: ApiErrorOptions = {}) {
     super(message, { cause });
     this.code = error.code;
     this.status = error.status;
     this.isFault = error.status >= 500 && error.isFault !== false;
-    this.headers = headers;
+    // In seconds (RFC 9110 §10.2.3).
+    this.headers = { ...(error.status === 503 && { 'Retry-After': '1' }), ...headers };
     this.#kind = error;
     this.#fields = fields;
   }
@@ -97,7 +102,3 @@ export class ApiError extends Error {
     return { type, title: this.#kind.title, status, detail, code, ...(this.#fields && { errors: this.#fields }) };
   }
 }
-
-/** A 503. `Retry-After` is in seconds (RFC 9110 §10.2.3). */
-export const unavailable = (error: ErrorCode, cause?: unknown, message?: string): ApiError =>
-  new ApiError(error, message, { headers: { 'Retry-After': '1' }, cause });

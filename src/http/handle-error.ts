@@ -1,4 +1,4 @@
-import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
+import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { ApiError } from './api-error.ts';
 import { closeIfUnread } from './close-if-unread.ts';
 import { commonErrors } from './common-errors.ts';
@@ -6,11 +6,7 @@ import { sendJson } from './send-json.ts';
 
 const PROBLEM = 'application/problem+json';
 
-type ErrorHandlerOptions = {
-  /** Without a trailing slash. */
-  basePath: string;
-  toApiError: (thrown: unknown) => ApiError;
-};
+type ErrorHandlerOptions = { basePath: string; toApiError: (thrown: unknown) => ApiError };
 
 /** The last handler. Responds to every error with an Error or problem details, and passes the cause to the log. */
 export const createErrorHandler =
@@ -22,13 +18,11 @@ export const createErrorHandler =
     if (response.headersSent) return next(thrown);
     closeIfUnread(request, response);
     response.status(error.status).set(error.headers).vary('Accept');
-    if (!prefersProblem(request)) return sendJson(response, error);
+    // The contract's Error is the default, even for clients that accept neither (RFC 9110 §12.5.1).
+    if (request.accepts(['application/json', PROBLEM]) !== PROBLEM) return sendJson(response, error);
     response.setHeader('Content-Type', PROBLEM);
     response.end(JSON.stringify(error.toProblem(basePath)));
   };
-
-/** The contract's Error is the default, even for clients that accept neither (RFC 9110 §12.5.1). */
-const prefersProblem = (request: Request): boolean => request.accepts(['application/json', PROBLEM]) === PROBLEM;
 
 export const rejectUnknownPath: RequestHandler = (request) => {
   throw new ApiError(commonErrors.pathUnknown, `There is nothing at ${request.path}.`);

@@ -10,8 +10,8 @@ declare module 'express-serve-static-core' {
     tokenName?: string;
     /** The error that the response reports. */
     error?: ApiError;
-    /** The number of plants that an export sent. */
-    rows?: number;
+    /** The number of plants that an export sent so far. */
+    progress?: { rows: number };
     /** How long the client may accept nothing of this response, in ms, instead of the server's default. */
     allowedPause?: number;
     /**

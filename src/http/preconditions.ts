@@ -4,17 +4,15 @@ import { ApiError } from './api-error.ts';
 import { commonErrors } from './common-errors.ts';
 import { sendBytes } from './send-json.ts';
 
-/** Whether to execute a request, or respond with 304 or 412. */
-type PreconditionOutcome = 'met' | 'notModified' | 'failed';
-
 /**
  * Parses If-Match and If-None-Match. Cache-Control does not change their effect.
- * @returns a function that evaluates them for an entity tag (RFC 9110 §13.2.2); undefined if any stored plant meets them
+ * @returns a function that evaluates them for an entity tag (RFC 9110 §13.2.2): notModified means 304, failed 412.
+ * Undefined if any stored plant meets them
  */
 export const parsePreconditions = ({ method, headers }: Pick<Request, 'method' | 'headers'>) => {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
   if ((ifMatch === undefined || ifMatch.trim() === '*') && ifNoneMatch === undefined) return undefined;
-  return (entityTag: string): PreconditionOutcome => {
+  return (entityTag: string) => {
     // Strong comparison (§13.1.1): a weak tag matches nothing.
     if (ifMatch !== undefined && !matches(ifMatch, (tag) => tag === entityTag)) return 'failed';
     // Weak comparison (§13.1.2).
@@ -31,6 +29,7 @@ const matches = (list: string, isMatch: (tag: string) => boolean): boolean =>
 /** An entity tag between commas. The tag itself may contain commas. */
 const MEMBER = /(?<=^|,)[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/g;
 
+/** `type`: a media type or a file extension. */
 type FixedContent = { type: string; body: string | Buffer; headers?: Record<string, string> };
 
 /**
@@ -46,6 +45,6 @@ export const createFixedContent = ({ type, body, headers = {} }: FixedContent): 
       throw new ApiError(commonErrors.preconditionFailed, `${request.path} does not match If-Match.`);
     response.set({ ...headers, 'Cache-Control': 'no-cache', ETag: tag });
     if (outcome === 'notModified') response.status(304).end();
-    else sendBytes(response.set('Content-Type', type), bytes);
+    else sendBytes(response.type(type), bytes);
   };
 };

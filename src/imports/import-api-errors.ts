@@ -1,4 +1,3 @@
-import { BodyAbortedError, BodyStalledError } from '../bodies/stream-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { AtomicImportTooLargeError, ImportInterruptedError } from './import.ts';
@@ -6,13 +5,11 @@ import { AtomicImportTooLargeError, ImportInterruptedError } from './import.ts';
 /** @param toApiError maps the cause of an interrupted import. @returns undefined for an error that is not about imports */
 export const toImportApiError = (error: unknown, toApiError: (cause: unknown) => ApiError): ApiError | undefined => {
   if (error instanceof AtomicImportTooLargeError) return new ApiError(commonErrors.bodyTooLarge, error.message);
-  if (error instanceof BodyStalledError) return new ApiError(commonErrors.requestTooSlow, error.message);
-  if (error instanceof BodyAbortedError) return new ApiError(commonErrors.bodyNotJson, error.message);
   if (!(error instanceof ImportInterruptedError)) return undefined;
   const { cause, message: advice } = error;
   const mapped = toApiError(cause);
-  const isOfInput = cause instanceof ApiError || mapped.status < 500;
-  const reason = isOfInput ? mapped.message : (REASONS.get(mapped.code) ?? mapped.message);
+  const reason =
+    cause instanceof ApiError || mapped.status < 500 ? mapped.message : (REASONS.get(mapped.code) ?? mapped.message);
   return mapped.withMessage(`${reason} ${advice}`, mapped.isFault ? cause : undefined);
 };
 

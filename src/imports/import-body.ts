@@ -2,9 +2,12 @@ import { aborted } from 'node:util';
 import type { Request, Response } from 'express';
 import type { BodySlots } from '../bodies/body-slots.ts';
 import { bodyDecompressor } from '../bodies/decompress.ts';
+import { clientDisconnected } from '../bodies/gather-body.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { createBodyReader, decodeText, sendContinue } from '../bodies/read-json-body.ts';
-import { BodyAbortedError, BodyStalledError, streamBody } from '../bodies/stream-body.ts';
+import { streamBody } from '../bodies/stream-body.ts';
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
 import type { ImportRow, ReadRows } from './import.ts';
 import { readCsv, readJsonArray, readNdjson } from './read-rows.ts';
 
@@ -49,7 +52,8 @@ export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: Imp
       sendContinue(request, response);
       const pieces = streamBody(request, response, { pauseTimeout, signal });
       const bytes = whileWanted(decompress ? decompress(pieces) : pieces, response, signal);
-      const onStalled = () => stalled.abort(new BodyStalledError('The body has had no row for too long.'));
+      const onStalled = () =>
+        stalled.abort(new ApiError(commonErrors.requestTooSlow, 'The body has had no row for too long.'));
       return withTimer(readRows(bytes, { maxLineBytes: bodies.limit }), rowTimeout, onStalled);
     };
   };
@@ -58,7 +62,7 @@ export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: Imp
 /** Stops within a piece of the body that decompresses to many: 64 KiB of gzip can become 64 MB. */
 async function* whileWanted(bytes: AsyncIterable<Buffer>, response: Response, signal: AbortSignal) {
   for await (const piece of bytes) {
-    if (response.destroyed) throw new BodyAbortedError('The client disconnected.');
+    if (response.destroyed) throw clientDisconnected();
     signal.throwIfAborted();
     yield piece;
   }

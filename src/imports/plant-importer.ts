@@ -88,11 +88,10 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
       }
     },
     /** Interrupts the imports in progress. Their responses say what is stored. */
-    stop: (): void => stopping.abort(new ApiError(commonErrors.stopping, 'The service is stopping.', RETRY)),
+    stop: (): void => stopping.abort(new ApiError(commonErrors.stopping, 'The service is stopping.')),
   };
 };
 
-const RETRY = { headers: { 'Retry-After': '1' } };
 const NOTHING = { counts: NO_COUNTS, storedUpTo: 0 };
 
 export type PlantImporter = ReturnType<typeof createPlantImporter>;

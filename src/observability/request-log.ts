@@ -52,7 +52,7 @@ const fieldsOf = (request: Request, response: Response) => {
     traceId: locals.traceId,
     token: locals.tokenName,
     error: locals.error?.code,
-    rows: locals.rows,
+    rows: locals.progress?.rows,
     duration: Math.round(performance.now() - (locals.startedAt ?? 0)),
     err: isFault(response) ? err : undefined,
   };

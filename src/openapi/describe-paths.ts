@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
-import { ApiError, type ErrorCode } from '../http/api-error.ts';
+import { ApiError, capitalize, type ErrorCode } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { type HeaderName, headersOf } from './headers.ts';
 import {
@@ -100,7 +100,7 @@ export const describeErrors = (errors: readonly ErrorCode[]): Record<string, Res
     [...Map.groupBy(new Set(errors), ({ status }) => status)].map(([status, group]) => [
       status,
       {
-        description: group.map(({ code, when }) => `${when[0]?.toUpperCase()}${when.slice(1)} (${code}).`).join(' '),
+        description: group.map(({ code, when }) => `${capitalize(when)} (${code}).`).join(' '),
         // RFC 9110 §15.5.16
         headers: headersOf(status, group.includes(mediaTypeNotSupported) ? ['Accept'] : []),
         content: {
@@ -130,8 +130,7 @@ export const describeExamples = (errors: readonly ErrorCode[]) =>
     }),
   );
 
-export const exampleOf = (error: ErrorCode): ApiError =>
-  new ApiError(error, error.example.message, { fields: error.example.fields });
+export const exampleOf = (error: ErrorCode) => new ApiError(error, undefined, { fields: error.exampleFields });
 
 /** The parameters of a conditional request (RFC 9110 §13.1). */
 export const preconditions = parametersOf(

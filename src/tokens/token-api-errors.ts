@@ -1,4 +1,4 @@
-import { type ApiError, defineErrors, type ErrorCode, unavailable } from '../http/api-error.ts';
+import { ApiError, defineErrors, type ErrorCode } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { IdentityProviderError } from './remote-keys.ts';
 
@@ -7,36 +7,29 @@ export const tokenErrorCodes = defineErrors({
   tokenMissing: {
     code: 1100,
     status: 401,
-    title: 'Token missing',
     when: 'there is no token',
     advice: 'Send the header Authorization: Bearer <ACCESS_TOKEN>. Ask the operator of the service for a token.',
-    example: { message: 'A token is required: Authorization: Bearer <ACCESS_TOKEN>.' },
+    example: 'A token is required: Authorization: Bearer <ACCESS_TOKEN>.',
   },
   tokenNotValid: {
     code: 1101,
     status: 401,
-    title: 'Token not valid',
     when: 'the token is wrong, expired or revoked',
     advice: 'Use another token. Do not retry with this one.',
-    example: { message: 'The token is wrong, expired or revoked.' },
   },
   scopeMissing: {
     code: 1102,
     status: 403,
-    title: 'Scope missing',
     when: 'the token lacks a scope',
     advice: 'Use a token with all scopes in the WWW-Authenticate header.',
-    example: { message: 'The token lacks the scope plants:write.' },
+    example: 'The token lacks the scope plants:write.',
   },
   identityProviderUnreachable: {
     code: 1503,
     status: 503,
-    title: 'Identity provider unreachable',
     when: 'the keys that verify the token cannot be fetched from the identity provider',
     advice: 'Retry after the seconds in the Retry-After header. The token may be valid.',
-    example: {
-      message: 'The keys that verify the token cannot be fetched from the identity provider. Try again later.',
-    },
+    example: 'The keys that verify the token cannot be fetched from the identity provider. Try again later.',
   },
 });
 
@@ -51,4 +44,6 @@ export const tokenErrors: readonly ErrorCode[] = [
 
 /** @returns undefined for an error that is not about tokens */
 export const toTokenApiError = (error: unknown): ApiError | undefined =>
-  error instanceof IdentityProviderError ? unavailable(tokenErrorCodes.identityProviderUnreachable, error) : undefined;
+  error instanceof IdentityProviderError
+    ? new ApiError(tokenErrorCodes.identityProviderUnreachable, undefined, { cause: error })
+    : undefined;
