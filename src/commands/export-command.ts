@@ -5,7 +5,7 @@ import { createPlantExports } from '../exports/export-plants.ts';
 import type { ExportFormat } from '../exports/write-rows.ts';
 import { OperationalError } from '../operational-error.ts';
 import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
-import { showProgress } from './progress.ts';
+import { describeProgress, showProgress } from './progress.ts';
 import { interruptible } from './stop-signal.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -33,16 +33,13 @@ type ExportToOptions = Pick<ExportOptions, 'tag' | 'q'> & { format: FileFormat; 
 /** @returns the number of plants. @throws {OperationalError} {OutputError} errors of PostgreSQL */
 const exportTo = async (file: string, { format, tag, q, signal, url }: ExportToOptions): Promise<number> => {
   const plantExports = createPlantExports({ database: { url, connectTimeout: 2 * CONNECT_TIMEOUT }, limit: 1 });
-  let rows = 0;
-  const onRow = () => {
-    rows += 1;
-  };
-  const endProgress = showProgress({ read: () => ({ rows }) });
+  const { counts } = plantExports;
+  const endProgress = showProgress((seconds) => describeProgress(seconds, counts.rows));
   try {
-    await plantExports.read({ format: format.format, tag, nameContains: q, onRow, signal }, (bytes) =>
+    await plantExports.read({ format: format.format, tag, nameContains: q, signal }, (bytes) =>
       writeFileBytes(file, format, { bytes, signal }),
     );
-    return rows;
+    return counts.rows;
   } catch (error) {
     if (signal.aborted)
       throw new OperationalError(file === STDIO ? INTERRUPTED : `${INTERRUPTED} ${file} is unchanged.`);

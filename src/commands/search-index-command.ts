@@ -8,6 +8,7 @@ import {
 } from '../database/search-index.ts';
 import { OperationalError } from '../operational-error.ts';
 import { print } from './output.ts';
+import { showProgress } from './progress.ts';
 import { interruptible } from './stop-signal.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -38,26 +39,10 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .action(() => withDatabase(config(), async (url) => print(`${describe(await readSearchIndex(url))}\n`)));
 };
 
-/** How often to print the progress if standard error is not a terminal, in ms. */
-const LINE_INTERVAL = 10_000;
-
-const create = async (url: string, signal: AbortSignal): Promise<boolean> => {
-  let nextLineAt = 0;
-  const onProgress = (progress: string) => {
-    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${progress}`);
-    else if (performance.now() >= nextLineAt) {
-      nextLineAt = performance.now() + LINE_INTERVAL;
-      process.stderr.write(`${progress}\n`);
-    }
-  };
-  try {
-    return await createSearchIndex({ url, signal, onProgress });
-  } catch (error) {
+const create = (url: string, signal: AbortSignal): Promise<boolean> =>
+  createSearchIndex({ url, signal, showProgress }).catch((error) => {
     throw signal.aborted ? new OperationalError('Interrupted. There is no search index.') : error;
-  } finally {
-    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
-  }
-};
+  });
 
 const describe = ({ state, bytes }: SearchIndexState): string => {
   const size = `${(bytes / 1_048_576).toFixed(1)} MiB`;

@@ -1,6 +1,6 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { OperationalError } from '../operational-error.ts';
-import { CONNECT_TIMEOUT } from './database.ts';
+import { CONNECT_TIMEOUT, withClient } from './database.ts';
 import { classifyDatabaseError } from './database-error.ts';
 
 /**
@@ -9,20 +9,10 @@ import { classifyDatabaseError } from './database-error.ts';
  * @throws {OperationalError}
  */
 export const checkEncoding = async (url: string): Promise<void> => {
-  const client = new Client({
-    connectionString: url,
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
-    query_timeout: CONNECT_TIMEOUT,
-  });
-  client.on('error', () => {});
   try {
-    await client.connect();
-    await assertUtf8(client);
+    await withClient(url, assertUtf8, { query_timeout: CONNECT_TIMEOUT });
   } catch (error) {
     if (classifyDatabaseError(error) === undefined) throw error;
-  } finally {
-    // Not awaited: an unresponsive database does not close its end either.
-    client.end().catch(() => {});
   }
 };
 

@@ -1,8 +1,7 @@
 import { addAbortListener } from 'node:events';
-import { setTimeout } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { OperationalError } from '../operational-error.ts';
-import { CONNECT_TIMEOUT } from './database.ts';
+import { withClient } from './database.ts';
 
 /**
  * The optional index on names: GIN on their trigrams, with PostgreSQL's default settings. The predicate, which always holds,
@@ -10,12 +9,10 @@ import { CONNECT_TIMEOUT } from './database.ts';
  */
 const CREATE = (extensionSchema: string) => `
   CREATE INDEX CONCURRENTLY plants_name_idx ON plants USING gin (name ${extensionSchema}.gin_trgm_ops) WHERE name IS NOT NULL`;
-const DROP = 'DROP INDEX CONCURRENTLY plants_name_idx';
+const DROP = 'DROP INDEX CONCURRENTLY IF EXISTS plants_name_idx';
 
 /** The number of the advisory lock of a command that creates or drops the index. */
 const LOCK = 7_230_114;
-/** In ms. */
-const PROGRESS_INTERVAL = 500;
 
 /** `invalid`: its creation was interrupted. Searches do not use it, but every write pays for it. */
 export type SearchIndexState = { state: 'missing' | 'invalid' | 'valid'; bytes: number };
@@ -27,8 +24,8 @@ type CreateOptions = {
   url: string;
   /** Cancels the creation, and removes what it left. */
   signal: AbortSignal;
-  /** Called with a description such as `building index, 45 %`. */
-  onProgress: (progress: string) => void;
+  /** Shows what `read` resolves with, such as `building index, 45 %`, until the function that it returns is called. */
+  showProgress: (read: () => Promise<string | undefined>) => () => void;
 };
 
 /**
@@ -36,14 +33,14 @@ type CreateOptions = {
  * @returns whether it was created; false if it exists
  * @throws {OperationalError} the signal's reason; errors of PostgreSQL
  */
-export const createSearchIndex = ({ url, signal, onProgress }: CreateOptions): Promise<boolean> =>
+export const createSearchIndex = ({ url, signal, showProgress }: CreateOptions): Promise<boolean> =>
   withOwner(url, async (client) => {
     const { state } = await readState(client);
     if (state === 'valid') return false;
     const extensionSchema = await installExtension(client);
     if (state === 'invalid') await client.query(DROP);
     signal.throwIfAborted();
-    await build(client, CREATE(extensionSchema), { url, signal, onProgress });
+    await build(client, CREATE(extensionSchema), { url, signal, showProgress });
     return true;
   });
 
@@ -58,18 +55,6 @@ export const dropSearchIndex = (url: string): Promise<boolean> =>
     if (state !== 'missing') await client.query(DROP);
     return state !== 'missing';
   });
-
-const withClient = async <Result>(url: string, use: (client: Client) => Promise<Result>): Promise<Result> => {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT, keepAlive: true });
-  // A broken connection fails the query too. Without a listener, the event would end the process.
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    return await use(client);
-  } finally {
-    await client.end();
-  }
-};
 
 /** Calls `use` if the role owns the table and no other command is changing the index. */
 const withOwner = <Result>(url: string, use: (client: Client) => Promise<Result>): Promise<Result> =>
@@ -118,35 +103,24 @@ const installExtension = async (client: Client): Promise<string> => {
 };
 
 /** Watches and cancels the creation on a second connection, because the first is busy with it. */
-const build = (client: Client, create: string, { url, signal, onProgress }: CreateOptions): Promise<void> =>
+const build = (client: Client, create: string, { url, signal, showProgress }: CreateOptions): Promise<void> =>
   withClient(url, async (watcher) => {
     const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     const pid = rows[0]?.pid;
-    const watching = new AbortController();
-    const progress = watch(watcher, pid, onProgress, watching.signal);
+    const endProgress = showProgress(
+      async () => (await watcher.query<{ progress: string }>(PROGRESS, [pid])).rows[0]?.progress,
+    );
     const cancel = () => watcher.query('SELECT pg_cancel_backend($1)', [pid]).catch(() => {});
     using _listener = addAbortListener(signal, cancel);
     try {
       await client.query(create);
     } catch (error) {
-      await client.query('DROP INDEX CONCURRENTLY IF EXISTS plants_name_idx').catch(() => {});
+      await client.query(DROP).catch(() => {});
       throw signal.aborted ? signal.reason : error;
     } finally {
-      watching.abort();
-      await progress;
+      endProgress();
     }
   });
-
-/** Reports what PostgreSQL is doing until the signal is aborted. */
-const watch = async (watcher: Client, pid: number | undefined, report: (text: string) => void, signal: AbortSignal) => {
-  while (!signal.aborted) {
-    const { rows } = await watcher
-      .query<{ progress: string }>(PROGRESS, [pid])
-      .catch(() => ({ rows: [] as { progress: string }[] }));
-    if (rows[0]) report(rows[0].progress);
-    await setTimeout(PROGRESS_INTERVAL, undefined, { signal }).catch(() => {});
-  }
-};
 
 /** https://www.postgresql.org/docs/18/progress-reporting.html#CREATE-INDEX-PROGRESS-REPORTING */
 const PROGRESS = `

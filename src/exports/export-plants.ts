@@ -21,7 +21,7 @@ export type ExportCounts = { inProgress: number; rows: number };
 type ReadOptions = PlantFilter & {
   format: ExportFormat;
   /** Called for each plant that is read. */
-  onRow: () => void;
+  onRow?: () => void;
   /** Ends the export. */
   signal: AbortSignal;
 };
@@ -43,7 +43,7 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
       const writeAndCount = (row: PlantRow) => {
         rows += 1;
         counts.rows += 1;
-        onRow();
+        onRow?.();
         return write(row);
       };
       // A search by name may find few plants by an index that is not in the order of ids.

@@ -202,7 +202,7 @@ describe('plant-store import', () => {
   });
 
   test('goes on after a hangup, as with nohup, because its input is no terminal', async () => {
-    const command = spawnWithInput(['import', '-'], {});
+    const command = start(['import', '-']);
     const exited = once(command, 'exit');
     const ids = Array.from({ length: 5000 }, (_, index) => index + 1);
     command.stdin?.write(ndjson(ids));
