@@ -4,8 +4,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { OperationalError } from '../operational-error.ts';
 import { generateTokenText, hashTokenText, SCOPES, tokenState } from '../tokens/token.ts';
-import { createTokenRepository } from '../tokens/token-repository.ts';
-import { withPrisma } from './with-database.ts';
+import { withTokens } from './with-database.ts';
 
 /**
  * The access token of this machine, to try the service with. The first start creates it and keeps it in the data
@@ -14,8 +13,7 @@ import { withPrisma } from './with-database.ts';
  * @throws {OperationalError} if its file cannot be written; no token is created then
  */
 export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promise<string | undefined> =>
-  withPrisma(databaseUrl, async (database) => {
-    const tokens = createTokenRepository({ database });
+  withTokens(databaseUrl, async (tokens) => {
     const file = join(dataFolder, 'access-token');
     const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
     const token = kept && (await tokens.findByHash(hashTokenText(kept)));

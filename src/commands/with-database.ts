@@ -1,11 +1,12 @@
 import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { CONNECT_TIMEOUT, createDatabase, createPool, type Database } from '../database/database.ts';
+import { CONNECT_TIMEOUT, createDatabase, createPool } from '../database/database.ts';
 import { checkEncoding } from '../database/database-encoding.ts';
 import { migrate } from '../database/migrate.ts';
 import { leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { OperationalError } from '../operational-error.ts';
+import { createTokenRepository, type TokenRepository } from '../tokens/token-repository.ts';
 
 export const projectFolder = resolve(import.meta.dirname, '..', '..');
 
@@ -54,16 +55,18 @@ const assertTlsFilesReadable = (databaseUrl: string) => {
 /** How long a command waits for a statement, in ms. */
 const STATEMENT_TIMEOUT = 10_000;
 
-/** Calls `use` with a Prisma client that has one connection. */
-export const withPrisma = async <Result>(
+/** Calls `use` with the stored tokens. */
+export const withTokens = async <Result>(
   url: string,
-  use: (database: Database) => Promise<Result>,
-  { statementTimeout = STATEMENT_TIMEOUT } = {},
+  use: (tokens: TokenRepository) => Promise<Result>,
 ): Promise<Result> => {
-  const pool = createPool({ url, connections: 1, connectTimeout: CONNECT_TIMEOUT, statementTimeout });
-  const database = createDatabase({ pool, onConnectionLost: () => {} });
+  const timeouts = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: STATEMENT_TIMEOUT };
+  const database = createDatabase({
+    pool: createPool({ url, connections: 1, ...timeouts }),
+    onConnectionLost: () => {},
+  });
   try {
-    return await use(database);
+    return await use(createTokenRepository({ database }));
   } finally {
     await database.$disconnect();
   }

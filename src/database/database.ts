@@ -88,7 +88,11 @@ export const createPool = ({ url, connections, connectTimeout, statementTimeout 
     statement_timeout: statementTimeout,
     keepAlive: true,
   });
-  pool.on('connect', closeWhenSilent);
+  pool.on('connect', (client) => {
+    // A broken connection also rejects the statement. Without a listener, the event would crash the process.
+    client.on('error', () => {});
+    closeWhenSilent(client);
+  });
   pool.on('acquire', (client) => startSilenceTimeout(client, statementTimeout));
   pool.on('release', (_error, client) => stopSilenceTimeout(client));
   return pool;

@@ -9,7 +9,7 @@ import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { type Client, Pool } from 'pg';
 import { OperationalError } from '../operational-error.ts';
 import { CONNECT_TIMEOUT, withClient } from './database.ts';
-import { findMissingMigrations, mayMigrate, migrationNames, migrationsFolder } from './migration-state.ts';
+import { migrationNames, migrationsFolder, readMigrationState } from './migration-state.ts';
 
 /** The part of https://webassembly.github.io/spec/js-api in use. TypeScript declares it only in its DOM library. */
 declare const WebAssembly: {
@@ -30,10 +30,10 @@ const LOCK_POLL_INTERVAL = 100;
 export const migrate = (url: string): Promise<string[]> =>
   withClient(url, async (client) => {
     await takeLock(client);
-    const missing = await findMissingMigrations(client);
+    const { missing, mayMigrate } = await readMigrationState(client);
     // Loading the engine takes 0.15 s and 15 MiB.
     if (missing.length === 0) return [];
-    if (await mayMigrate(client)) return applyMigrations(url);
+    if (mayMigrate) return applyMigrations(url);
     throw new OperationalError(
       `The database lacks migrations (${missing.join(', ')}), and the role in DATABASE_URL may not apply them. ` +
         'As the role that owns the tables, run: plant-store migrate',

@@ -61,27 +61,25 @@ const withOwner = <Result>(url: string, use: (client: Client) => Promise<Result>
   withClient(url, async (client) => {
     // A large table takes minutes, and so may transactions that PostgreSQL has to wait for.
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
-    const { rows } = await client.query<{ owns: boolean; owner: string }>(`
-      SELECT pg_has_role(relowner, 'USAGE') AS owns, pg_get_userbyid(relowner) AS owner
-      FROM pg_class WHERE oid = 'plants'::regclass`);
-    const [table] = rows;
-    if (!table?.owns)
-      throw new OperationalError(
-        `Only the owner of the table plants may do this. Connect as the role ${table?.owner}.`,
-      );
-    const lock = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [LOCK]);
-    if (!lock.rows[0]?.taken)
+    const { rows } = await client.query<{ owns: boolean; owner: string; isAlone: boolean }>(
+      `SELECT pg_has_role(relowner, 'USAGE') AS owns, pg_get_userbyid(relowner) AS owner,
+        pg_try_advisory_lock($1) AS "isAlone"
+      FROM pg_class WHERE oid = 'plants'::regclass`,
+      [LOCK],
+    );
+    const { owns, owner, isAlone } = rows[0] ?? {};
+    if (!owns)
+      throw new OperationalError(`Only the owner of the table plants may do this. Connect as the role ${owner}.`);
+    if (!isAlone)
       throw new OperationalError('Another command is creating or dropping the search index. Wait for it to end.');
     return use(client);
   });
 
 const readState = async (client: Client): Promise<SearchIndexState> => {
-  const { rows } = await client.query<{ valid: boolean; bytes: string }>(`
-    SELECT indisvalid AS valid, pg_relation_size(indexrelid) AS bytes
+  const { rows } = await client.query<SearchIndexState>(`
+    SELECT CASE WHEN indisvalid THEN 'valid' ELSE 'invalid' END AS state, pg_relation_size(indexrelid)::float8 AS bytes
     FROM pg_index WHERE indexrelid = to_regclass('plants_name_idx') AND indrelid = 'plants'::regclass`);
-  const [index] = rows;
-  if (!index) return { state: 'missing', bytes: 0 };
-  return { state: index.valid ? 'valid' : 'invalid', bytes: Number(index.bytes) };
+  return rows[0] ?? { state: 'missing', bytes: 0 };
 };
 
 /** @returns the schema of pg_trgm, quoted. @throws {OperationalError} it may not be installed */
