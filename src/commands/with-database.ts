@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { access, constants } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { CONNECT_TIMEOUT, createDatabase, createPool } from '../database/database.ts';
@@ -35,20 +35,18 @@ export const withDatabase = async <Result>(
 
 const openDatabase = async (config: Config) => {
   if (config.databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config));
-  assertTlsFilesReadable(config.databaseUrl);
+  await assertTlsFilesReadable(config.databaseUrl);
   await checkEncoding(config.databaseUrl);
   return { url: config.databaseUrl, release: async () => {} };
 };
 
 /** Fails at the start. The driver reads these files only when it connects. */
-const assertTlsFilesReadable = (databaseUrl: string) => {
+const assertTlsFilesReadable = async (databaseUrl: string) => {
   for (const [name, path] of new URL(databaseUrl).searchParams) {
     if (!['sslrootcert', 'sslcert', 'sslkey'].includes(name)) continue;
-    try {
-      accessSync(path, constants.R_OK);
-    } catch (error) {
-      throw new OperationalError(`The ${name} of DATABASE_URL cannot be read: ${(error as Error).message}`);
-    }
+    await access(path, constants.R_OK).catch(({ message }) => {
+      throw new OperationalError(`The ${name} of DATABASE_URL cannot be read: ${message}`);
+    });
   }
 };
 
@@ -60,11 +58,13 @@ export const withTokens = async <Result>(
   url: string,
   use: (tokens: TokenRepository) => Promise<Result>,
 ): Promise<Result> => {
-  const timeouts = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: STATEMENT_TIMEOUT };
-  const database = createDatabase({
-    pool: createPool({ url, connections: 1, ...timeouts }),
-    onConnectionLost: () => {},
+  const pool = createPool({
+    url,
+    connections: 1,
+    connectTimeout: CONNECT_TIMEOUT,
+    statementTimeout: STATEMENT_TIMEOUT,
   });
+  const database = createDatabase({ pool, onConnectionLost: () => {} });
   try {
     return await use(createTokenRepository({ database }));
   } finally {

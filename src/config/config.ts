@@ -87,15 +87,13 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   const result = variables.safeParse(set);
   const wrong = new Set(result.error?.issues.map((issue) => issue.path[0] as VariableName));
   const lines = [...wrong].map((name) => `${name} is ${shown(name, set[name])} and should be ${expected(name)}`);
-  if (set.NODE_ENV === 'production' && !set.DATABASE_URL) {
-    lines.push(`DATABASE_URL is not set and should be ${expected('DATABASE_URL')}, because NODE_ENV is production`);
-  }
-  const missing = IDENTITY_PROVIDER.filter((name) => !set[name]);
-  if (missing.length < IDENTITY_PROVIDER.length) {
-    const given = IDENTITY_PROVIDER.filter((name) => set[name]).join(' and ');
-    const why = `because ${given} ${missing.length === 1 ? 'are' : 'is'} set`;
-    lines.push(...missing.map((name) => `${name} is not set and should be ${expected(name)}, ${why}`));
-  }
+  const need = (name: VariableName, reason: string) => {
+    if (!set[name]) lines.push(`${name} is not set and should be ${expected(name)}, because ${reason}`);
+  };
+  if (set.NODE_ENV === 'production') need('DATABASE_URL', 'NODE_ENV is production');
+  const given = IDENTITY_PROVIDER.filter((name) => set[name]);
+  const reason = `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} set`;
+  if (given.length > 0) for (const name of IDENTITY_PROVIDER) need(name, reason);
   if (!result.success || lines.length > 0)
     throw new OperationalError(['The configuration is wrong:', ...lines].join('\n'));
   return toConfig(result.data);

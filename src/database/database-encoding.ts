@@ -1,4 +1,3 @@
-import type { Client } from 'pg';
 import { OperationalError } from '../operational-error.ts';
 import { CONNECT_TIMEOUT, withClient } from './database.ts';
 import { classifyDatabaseError } from './database-error.ts';
@@ -9,19 +8,18 @@ import { classifyDatabaseError } from './database-error.ts';
  * @throws {OperationalError}
  */
 export const checkEncoding = async (url: string): Promise<void> => {
-  try {
-    await withClient(url, assertUtf8, { query_timeout: CONNECT_TIMEOUT });
-  } catch (error) {
+  const query = 'SHOW server_encoding';
+  const encoding = await withClient(
+    url,
+    async (client) => (await client.query<{ server_encoding: string }>(query)).rows[0]?.server_encoding,
+    { query_timeout: CONNECT_TIMEOUT },
+  ).catch((error) => {
     if (classifyDatabaseError(error) === undefined) throw error;
-  }
-};
-
-const assertUtf8 = async (client: Client): Promise<void> => {
-  const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
-  const encoding = rows[0]?.server_encoding;
-  if (encoding === 'UTF8') return;
-  throw new OperationalError(
-    `The encoding of the database is ${encoding}, but Plant Store requires UTF8. ` +
-      'Create another database: createdb --template template0 --encoding UTF8 NAME',
-  );
+    return 'UTF8';
+  });
+  if (encoding !== 'UTF8')
+    throw new OperationalError(
+      `The encoding of the database is ${encoding}, but Plant Store requires UTF8. ` +
+        'Create another database: createdb --template template0 --encoding UTF8 NAME',
+    );
 };

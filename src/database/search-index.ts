@@ -84,16 +84,13 @@ const readState = async (client: Client): Promise<SearchIndexState> => {
 
 /** @returns the schema of pg_trgm, quoted. @throws {OperationalError} it may not be installed */
 const installExtension = async (client: Client): Promise<string> => {
-  try {
-    await client.query('CREATE EXTENSION IF NOT EXISTS pg_trgm');
-  } catch (error) {
-    const reason = (error as Error).message;
+  await client.query('CREATE EXTENSION IF NOT EXISTS pg_trgm').catch((error: Error) => {
     throw new OperationalError(
-      `The search index needs PostgreSQL's extension pg_trgm, which cannot be installed: ${reason}. ` +
+      `The search index needs PostgreSQL's extension pg_trgm, which cannot be installed: ${error.message}. ` +
         'Install it as a superuser: CREATE EXTENSION pg_trgm',
       { cause: error },
     );
-  }
+  });
   const { rows } = await client.query<{ name: string }>(
     "SELECT quote_ident(nspname) AS name FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace WHERE extname = 'pg_trgm'",
   );
