@@ -6,7 +6,6 @@ import {
   readSearchIndex,
   type SearchIndexState,
 } from '../database/search-index.ts';
-import { OperationalError } from '../operational-error.ts';
 import { print } from './output.ts';
 import { showProgress } from './progress.ts';
 import { interruptible } from './stop-signal.ts';
@@ -20,7 +19,7 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .description('create it while the service runs; needs the role that owns the tables')
     .action(() =>
       withDatabase(config(), async (url) => {
-        const isNew = await interruptible((signal) => create(url, signal));
+        const isNew = await interruptible((signal) => createSearchIndex({ url, signal, showProgress }));
         await print(isNew ? 'Created the search index.\n' : 'The search index exists already.\n');
       }),
     );
@@ -38,11 +37,6 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .description('say whether it exists, and its size')
     .action(() => withDatabase(config(), async (url) => print(`${describe(await readSearchIndex(url))}\n`)));
 };
-
-const create = (url: string, signal: AbortSignal): Promise<boolean> =>
-  createSearchIndex({ url, signal, showProgress }).catch((error) => {
-    throw signal.aborted ? new OperationalError('Interrupted. There is no search index.') : error;
-  });
 
 const describe = ({ state, bytes }: SearchIndexState): string => {
   const size = `${(bytes / 1_048_576).toFixed(1)} MiB`;

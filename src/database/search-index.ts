@@ -31,7 +31,7 @@ type CreateOptions = {
 /**
  * Creates the index while the service reads and writes. Replaces an invalid one.
  * @returns whether it was created; false if it exists
- * @throws {OperationalError} the signal's reason; errors of PostgreSQL
+ * @throws {OperationalError} errors of PostgreSQL
  */
 export const createSearchIndex = ({ url, signal, showProgress }: CreateOptions): Promise<boolean> =>
   withOwner(url, async (client) => {
@@ -39,7 +39,6 @@ export const createSearchIndex = ({ url, signal, showProgress }: CreateOptions):
     if (state === 'valid') return false;
     const extensionSchema = await installExtension(client);
     if (state === 'invalid') await client.query(DROP);
-    signal.throwIfAborted();
     await build(client, CREATE(extensionSchema), { url, signal, showProgress });
     return true;
   });
@@ -108,10 +107,11 @@ const build = (client: Client, create: string, { url, signal, showProgress }: Cr
     const cancel = () => watcher.query('SELECT pg_cancel_backend($1)', [pid]).catch(() => {});
     using _listener = addAbortListener(signal, cancel);
     try {
+      signal.throwIfAborted();
       await client.query(create);
     } catch (error) {
       await client.query(DROP).catch(() => {});
-      throw signal.aborted ? signal.reason : error;
+      throw signal.aborted ? new OperationalError('Interrupted. There is no search index.') : error;
     } finally {
       endProgress();
     }
