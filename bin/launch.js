@@ -10,12 +10,9 @@ const FORWARDED_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 
 /**
  * Prepares the checkout, then runs a script on a supported Node.js with the options in the script's first line. Needs no
  * second process, except before Node.js 22.15, which cannot replace its own.
+ * @type {(script: string, options: string[], nodeOptions?: string[]) => Promise<void>}
  */
-export const launch = async (
-  /** @type {string} */ script,
-  /** @type {string[]} */ options,
-  /** @type {string[]} */ nodeOptions = [],
-) => {
+export const launch = async (script, options, nodeOptions = []) => {
   if (Number(process.versions.node.split('.')[0]) < 20)
     fail(`needs Node.js 20 or later, and this is ${process.version}`);
   prepare();

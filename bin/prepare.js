@@ -34,15 +34,8 @@ const isInstalled = () => {
 
 const install = () => {
   process.stderr.write('Installing packages (about 330 MB to download, once) …\n');
-  const options = [
-    'ci',
-    '--include=dev',
-    '--include=optional',
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
-  ];
+  const words = 'ci --include=dev --include=optional --ignore-scripts --no-audit --no-fund --loglevel=error';
+  const options = words.split(' ');
   // npm sets npm_execpath for its scripts. Outside of them, npm is on the PATH.
   const npm = process.env.npm_execpath;
   if (npm?.endsWith('.js')) run(process.execPath, [npm, ...options], 'npm ci');
@@ -110,14 +103,11 @@ const startError = (/** @type {string} */ binary) => {
 
 const canStart = (/** @type {string} */ binary) => startError(binary) === undefined;
 
-/** Runs a program with its output on standard error; exits if it fails. */
-const run = (
-  /** @type {string} */ program,
-  /** @type {string[]} */ options,
-  /** @type {string} */ title,
-  cwd = root,
-  env = {},
-) => {
+/**
+ * Runs a program with its output on standard error; exits if it fails.
+ * @type {(program: string, options: string[], title: string, cwd?: string, env?: object) => void}
+ */
+const run = (program, options, title, cwd = root, env = {}) => {
   const { status, error } = spawnSync(program, options, {
     cwd,
     env: { ...process.env, ...env },

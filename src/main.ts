@@ -75,7 +75,8 @@ const run = async (): Promise<number> => {
     return EXIT_CODES.success;
   } catch (error) {
     if (error instanceof CommanderError) return EXIT_CODES.usageError;
-    if (error instanceof OutputError && error.closedByReader) return EXIT_CODES.success;
+    // The reader closed the pipe, as `| head -1` does.
+    if (error instanceof OutputError && error.cause.code === 'EPIPE') return EXIT_CODES.success;
     process.stderr.write(`${explainError(error, config)}\n`);
     return EXIT_CODES.failure;
   }

@@ -63,7 +63,7 @@ export const writeFileBytes = async (
   { isCompressed }: FileFormat,
   { bytes, signal }: { bytes: AsyncIterable<Buffer>; signal: AbortSignal },
 ): Promise<void> => {
-  const write = (sink: Writable | ((chunks: AsyncIterable<Buffer>) => Promise<void>)): Promise<void> =>
+  const write = (sink: Writable | typeof printAll): Promise<void> =>
     pipeline([bytes, ...(isCompressed ? [createGzip()] : []), sink], { signal });
   if (file === STDIO) return write(printAll);
   const found = await stat(file).catch(() => undefined);

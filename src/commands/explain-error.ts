@@ -19,13 +19,11 @@ export const explainError = (error: unknown, config: () => Config): string => {
   switch (classifyDatabaseError(error)) {
     case 'unreachable':
     case 'interrupted':
-      return `The database cannot be reached: ${lastLine(message)}`;
+      // Prisma's messages begin with the call and end with the cause.
+      return `The database cannot be reached: ${message.trim().split('\n').at(-1)}`;
     case 'notMigrated':
       return 'The database is not migrated. Run: plant-store migrate';
     default:
       return stack ?? String(error);
   }
 };
-
-/** Prisma's messages begin with the call and end with the cause. */
-const lastLine = (message: string) => message.trim().split('\n').at(-1);

@@ -4,8 +4,9 @@ import { CONNECT_TIMEOUT } from '../database/database.ts';
 import { createPlantExports } from '../exports/export-plants.ts';
 import type { ExportFormat } from '../exports/write-rows.ts';
 import { OperationalError } from '../operational-error.ts';
+import type { PlantFilter } from '../plants/plant-pages.ts';
 import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
-import { showProgress } from './progress.ts';
+import { describeProgress, showProgress } from './progress.ts';
 import { interruptible } from './stop-signal.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -19,34 +20,32 @@ export const addExportCommand = (program: Command, config: () => Config): void =
     .addOption(formatOption())
     .option('--tag <tag>', 'only plants with this tag')
     .option('--q <text>', 'only plants whose name contains this text, ignoring case')
-    .action(async (file: string, options: ExportOptions) => {
-      const format = formatOf(command, file, options.format);
+    .action(async (file: string, { format, tag, q: nameContains }: ExportOptions) => {
+      const options = { file, format: formatOf(command, file, format), filter: { tag, nameContains } };
       const rows = await interruptible((signal) =>
-        withDatabase(config(), (url) => exportTo(file, { ...options, format, signal, url })),
+        withDatabase(config(), (url) => exportTo({ ...options, signal, url })),
       );
       process.stderr.write(`Exported ${rows.toLocaleString('en-US')} plants.\n`);
     });
 };
 
-type ExportToOptions = Pick<ExportOptions, 'tag' | 'q'> & { format: FileFormat; signal: AbortSignal; url: string };
+type ExportToOptions = { file: string; format: FileFormat; filter: PlantFilter; signal: AbortSignal; url: string };
 
 /** @returns the number of plants. @throws {OperationalError} {OutputError} errors of PostgreSQL */
-const exportTo = async (file: string, { format, tag, q, signal, url }: ExportToOptions): Promise<number> => {
-  const plantExports = createPlantExports({ database: { url, connectTimeout: 2 * CONNECT_TIMEOUT }, limit: 1 });
+const exportTo = async ({ file, format, filter, signal, url }: ExportToOptions): Promise<number> => {
+  const { read } = createPlantExports({ database: { url, connectTimeout: 2 * CONNECT_TIMEOUT }, limit: 1 });
   const progress = { rows: 0 };
-  const endProgress = showProgress({ read: () => progress });
+  const endProgress = showProgress((seconds) => describeProgress(seconds, progress.rows));
   try {
-    await plantExports.read({ format: format.format, tag, nameContains: q, progress, signal }, (bytes) =>
+    await read({ ...filter, format: format.format, progress, signal }, (bytes) =>
       writeFileBytes(file, format, { bytes, signal }),
     );
     return progress.rows;
   } catch (error) {
-    if (signal.aborted)
-      throw new OperationalError(file === STDIO ? INTERRUPTED : `${INTERRUPTED} ${file} is unchanged.`);
-    throw error;
+    if (!signal.aborted) throw error;
+    const state = file === STDIO ? '' : ` ${file} is unchanged.`;
+    throw new OperationalError(`The export was interrupted and is not complete.${state}`);
   } finally {
     endProgress();
   }
 };
-
-const INTERRUPTED = 'The export was interrupted and is not complete.';

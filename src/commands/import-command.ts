@@ -1,4 +1,6 @@
+import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { stringifyExact } from '../bodies/exact-json.ts';
 import type { Config } from '../config/config.ts';
 import type { ExportFormat } from '../exports/write-rows.ts';
 import {
@@ -9,9 +11,9 @@ import {
   MAX_ERRORS,
 } from '../imports/import.ts';
 import { OperationalError } from '../operational-error.ts';
-import { formatOf, formatOption, STDIO } from './bulk-file.ts';
-import { importFiles } from './import-files.ts';
-import { reportImport, writeErrors } from './import-report.ts';
+import { failToWrite, formatOf, formatOption, STDIO } from './bulk-file.ts';
+import { type FilesOutcome, importFiles } from './import-files.ts';
+import { print } from './output.ts';
 import { interruptible } from './stop-signal.ts';
 
 type CommandOptions = Pick<ImportOptions, 'onConflict' | 'maxErrors'> & {
@@ -43,8 +45,9 @@ export const addImportCommand = (program: Command, config: () => Config): void =
       const importOptions = { ...options, dryRun, atomic };
       const outcome = await interruptible((signal) => importFiles(files, importOptions, { config: config(), signal }));
       if (options.errors) await writeErrors(options.errors, outcome);
-      await reportImport(outcome, { json: options.json ?? false, dryRun });
-      if (!outcome.isComplete)
+      showErrors(outcome);
+      await print(options.json ? `${stringifyExact(outcome)}\n` : toText(outcome, dryRun));
+      if (outcome.failed > 0 || outcome.stopped)
         throw new OperationalError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
     });
 };
@@ -53,3 +56,20 @@ const parseMaxErrors = (text: string): number => {
   if (/^(0|[1-9]\d{0,4})$/.test(text) && Number(text) <= MAX_ERRORS) return Number(text);
   throw new InvalidArgumentError(`It must be an integer from 0 to ${MAX_ERRORS}.`);
 };
+
+const writeErrors = (file: string, { errors }: FilesOutcome): Promise<void> =>
+  writeFile(file, errors.map((error) => `${stringifyExact(error)}\n`).join('')).catch(failToWrite(file));
+
+/** The maximum number of failed rows to print. `--errors` writes all of them. */
+const MAX_SHOWN = 10;
+
+const showErrors = ({ errors, stopped }: FilesOutcome) => {
+  const lines = errors.slice(0, MAX_SHOWN).map(({ file, line, message }) => `${file}:${line}: ${message}`);
+  if (errors.length > MAX_SHOWN)
+    lines.push(`and ${errors.length - MAX_SHOWN} more failed rows; --errors FILE writes all of them.`);
+  if (stopped) lines.push(`${stopped.file}: ${stopped.message}`);
+  for (const line of lines) process.stderr.write(`${line}\n`);
+};
+
+const toText = ({ created, replaced, skipped, failed }: FilesOutcome, dryRun: boolean): string =>
+  `${dryRun ? 'Dry run, nothing is stored: ' : ''}${created} created, ${replaced} replaced, ${skipped} skipped, ${failed} failed.\n`;

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { OperationalError } from '../operational-error.ts';
 import { generateTokenText, hashTokenText, SCOPES, tokenState } from '../tokens/token.ts';
-import { createTokenRepository } from '../tokens/token-repository.ts';
-import { withPrisma } from './with-database.ts';
+import { withTokens } from './with-database.ts';
 
 /**
  * The access token of this machine, to try the service with. The first start creates it and keeps it in the data
@@ -14,8 +13,7 @@ import { withPrisma } from './with-database.ts';
  * @throws {OperationalError} if its file cannot be written; no token is created then
  */
 export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promise<string | undefined> =>
-  withPrisma(databaseUrl, async (database) => {
-    const tokens = createTokenRepository({ database });
+  withTokens(databaseUrl, async (tokens) => {
     const file = join(dataFolder, 'access-token');
     const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
     const token = kept && (await tokens.findByHash(hashTokenText(kept)));
@@ -24,19 +22,15 @@ export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promi
     const name = `local-${hostname()}-${randomBytes(4).toString('hex')}`;
     const text = generateTokenText();
     // The file first, so that failing starts do not pile up tokens in the database.
-    writeTokenFile(file, text);
+    try {
+      mkdirSync(dataFolder, { recursive: true });
+      writeFileSync(file, `${text}\n`, { mode: 0o600 });
+    } catch (error) {
+      throw new OperationalError(
+        `The access token of this machine cannot be saved: ${(error as Error).message}. ` +
+          'Set DATA_DIR to a folder that this user can write to.',
+      );
+    }
     await tokens.create({ name, scopes: SCOPES, expiresAt: null, text });
     return text;
   });
-
-const writeTokenFile = (file: string, text: string) => {
-  try {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, `${text}\n`, { mode: 0o600 });
-  } catch (error) {
-    throw new OperationalError(
-      `The access token of this machine cannot be saved: ${(error as Error).message}. ` +
-        'Set DATA_DIR to a folder that this user can write to.',
-    );
-  }
-};

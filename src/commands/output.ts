@@ -3,12 +3,10 @@ import { OperationalError } from '../operational-error.ts';
 
 /** Standard output cannot be written to. */
 export class OutputError extends OperationalError {
-  /** Whether the reader closed the pipe, as `| head -1` does. */
-  readonly closedByReader: boolean;
+  declare readonly cause: NodeJS.ErrnoException;
 
   constructor(cause: NodeJS.ErrnoException) {
     super(`The output could not be written: ${cause.message}`, { cause });
-    this.closedByReader = cause.code === 'EPIPE';
   }
 }
 

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { describeProgress, showProgress } from './progress.ts';
 
 test.each([
-  [{ rows: 0 }, 0, '0 rows  0 rows/s'],
-  [{ rows: 12_345 }, 10, '12,345 rows  1,235 rows/s'],
-  [{ rows: 0, share: 0 }, 1, '[--------------------]    0 %  0 rows  0 rows/s'],
-  [{ rows: 250_000, share: 0.25 }, 5, '[#####---------------]   25 %  250,000 rows  50,000 rows/s  0:15 left'],
-  [{ rows: 1000, share: 0.01 }, 100, '[--------------------]    1 %  1,000 rows  10 rows/s  2:45:00 left'],
-  [{ rows: 4, share: 1 }, 2, '[####################]  100 %  4 rows  2 rows/s'],
-])('%j after %d s', (progress, seconds, expected) => {
-  expect(describeProgress(progress, seconds)).toBe(expected);
+  [[0], 0, '0 rows  0 rows/s'],
+  [[12_345], 10, '12,345 rows  1,235 rows/s'],
+  [[0, 0], 1, '[--------------------]    0 %  0 rows  0 rows/s'],
+  [[250_000, 0.25], 5, '[#####---------------]   25 %  250,000 rows  50,000 rows/s  0:15 left'],
+  [[1000, 0.01], 100, '[--------------------]    1 %  1,000 rows  10 rows/s  2:45:00 left'],
+  [[4, 1], 2, '[####################]  100 %  4 rows  2 rows/s'],
+])('%j after %d s', ([rows = 0, share], seconds, expected) => {
+  expect(describeProgress(seconds, rows, share)).toBe(expected);
 });
 
 describe('showProgress', () => {
@@ -26,19 +26,19 @@ describe('showProgress', () => {
     write: (text: string | Uint8Array) => written.push(String(text)) > 0,
   });
 
-  test('writes a line every 10 s where there is no terminal', () => {
+  test('writes a line every 10 s where there is no terminal', async () => {
     const written: string[] = [];
-    const end = showProgress({ read: () => ({ rows: 5 }), output: outputTo(written, false) });
-    jest.advanceTimersByTime(20_000);
+    const end = showProgress((seconds) => describeProgress(seconds, 5), outputTo(written, false));
+    await jest.advanceTimersByTimeAsync(20_000);
     end();
-    jest.advanceTimersByTime(20_000);
+    await jest.advanceTimersByTimeAsync(20_000);
     expect(written).toEqual([expect.stringMatching(/^5 rows {2}.*\n$/), expect.stringMatching(/^5 rows {2}.*\n$/)]);
   });
 
-  test('keeps one line of a terminal, and clears it at the end', () => {
+  test('keeps one line of a terminal, and clears it at the end', async () => {
     const written: string[] = [];
-    const end = showProgress({ read: () => ({ rows: 5, share: 0.5 }), output: outputTo(written, true) });
-    jest.advanceTimersByTime(400);
+    const end = showProgress((seconds) => describeProgress(seconds, 5, 0.5), outputTo(written, true));
+    await jest.advanceTimersByTimeAsync(400);
     end();
     expect(written).toEqual(
       ['\r\x1b[K[##########---------', '\r\x1b[K[##########---------', '\r\x1b[K'].map((line) => line.slice(0, 23)),

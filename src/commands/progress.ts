@@ -4,34 +4,37 @@ const LINE_INTERVAL = 10_000;
 const BAR_WIDTH = 20;
 const CLEAR_LINE = '\r\x1b[K';
 
-/** `share`: from 0 to 1; undefined if the total is unknown. */
-export type Progress = { rows: number; share?: number | undefined };
+type Output = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number };
 
-type ProgressOptions = {
-  /** Called before each update. */
-  read: () => Progress;
-  output?: Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number };
-};
-
-/** Shows the progress of a command on standard error. @returns a function that stops it */
-export const showProgress = ({ read, output = process.stderr }: ProgressOptions): (() => void) => {
+/**
+ * Shows what `read` returns, on standard error. A failure of `read` shows nothing.
+ * @param read gets the seconds since the start
+ * @returns a function that stops it
+ */
+export const showProgress = (
+  read: (seconds: number) => string | Promise<string | undefined>,
+  output: Output = process.stderr,
+): (() => void) => {
   const { isTTY } = output;
   const startedAt = performance.now();
-  const show = () => {
-    const text = describeProgress(read(), (performance.now() - startedAt) / 1000);
-    output.write(isTTY ? `${CLEAR_LINE}${text.slice(0, (output.columns ?? 80) - 1)}` : `${text}\n`);
+  const show = async () => {
+    const text = await read((performance.now() - startedAt) / 1000);
+    if (text) output.write(isTTY ? `${CLEAR_LINE}${text.slice(0, (output.columns ?? 80) - 1)}` : `${text}\n`);
   };
-  const timer = setInterval(show, isTTY ? TERMINAL_INTERVAL : LINE_INTERVAL).unref();
+  const timer = setInterval(() => show().catch(() => {}), isTTY ? TERMINAL_INTERVAL : LINE_INTERVAL).unref();
   return () => {
     clearInterval(timer);
     if (isTTY) output.write(CLEAR_LINE);
   };
 };
 
-/** For example `[#####---------------]  25 %  250,000 rows  50,000 rows/s  0:15 left`. `seconds`: the time elapsed. */
-export const describeProgress = ({ rows, share }: Progress, seconds: number): string => {
+/**
+ * For example `[#####---------------]  25 %  250,000 rows  50,000 rows/s  0:15 left`.
+ * @param share from 0 to 1; NaN if the total is unknown
+ */
+export const describeProgress = (seconds: number, rows: number, share = Number.NaN): string => {
   const done = [`${count(rows)} rows`, `${count(seconds > 0 ? rows / seconds : 0)} rows/s`];
-  if (share === undefined) return done.join('  ');
+  if (Number.isNaN(share)) return done.join('  ');
   // A file can grow while it is read.
   const part = Math.min(share, 1);
   const bar = '#'.repeat(part * BAR_WIDTH).padEnd(BAR_WIDTH, '-');

@@ -6,8 +6,8 @@ import {
   readSearchIndex,
   type SearchIndexState,
 } from '../database/search-index.ts';
-import { OperationalError } from '../operational-error.ts';
 import { print } from './output.ts';
+import { showProgress } from './progress.ts';
 import { interruptible } from './stop-signal.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -19,7 +19,7 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .description('create it while the service runs; needs the role that owns the tables')
     .action(() =>
       withDatabase(config(), async (url) => {
-        const isNew = await interruptible((signal) => create(url, signal));
+        const isNew = await interruptible((signal) => createSearchIndex({ url, signal, showProgress }));
         await print(isNew ? 'Created the search index.\n' : 'The search index exists already.\n');
       }),
     );
@@ -36,27 +36,6 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .command('status')
     .description('say whether it exists, and its size')
     .action(() => withDatabase(config(), async (url) => print(`${describe(await readSearchIndex(url))}\n`)));
-};
-
-/** How often to print the progress if standard error is not a terminal, in ms. */
-const LINE_INTERVAL = 10_000;
-
-const create = async (url: string, signal: AbortSignal): Promise<boolean> => {
-  let nextLineAt = 0;
-  const onProgress = (progress: string) => {
-    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${progress}`);
-    else if (performance.now() >= nextLineAt) {
-      nextLineAt = performance.now() + LINE_INTERVAL;
-      process.stderr.write(`${progress}\n`);
-    }
-  };
-  try {
-    return await createSearchIndex({ url, signal, onProgress });
-  } catch (error) {
-    throw signal.aborted ? new OperationalError('Interrupted. There is no search index.') : error;
-  } finally {
-    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
-  }
 };
 
 const describe = ({ state, bytes }: SearchIndexState): string => {

@@ -7,13 +7,11 @@ const SAME_SIGNAL_TIME = 1000;
 
 type SignalListener = (signal: NodeJS.Signals) => void;
 
-type SignalOptions = { ignoreHangup: boolean; stop: SignalListener; stopNow: SignalListener };
-
 /** Calls `stop` with the first stop signal, and `stopNow` with later ones. @returns a function that removes the listeners */
-const onStopSignal = ({ ignoreHangup, stop, stopNow }: SignalOptions): (() => void) => {
+const onStopSignal = (stop: SignalListener, stopNow: SignalListener, ignoresHangup = false): (() => void) => {
   let firstAt: number | undefined;
   const listener: SignalListener = (signal) => {
-    if (ignoreHangup && signal === 'SIGHUP') return;
+    if (ignoresHangup && signal === 'SIGHUP') return;
     if (firstAt === undefined) {
       firstAt = performance.now();
       stop(signal);
@@ -28,15 +26,15 @@ const onStopSignal = ({ ignoreHangup, stop, stopNow }: SignalOptions): (() => vo
 /** Calls `run` with a signal that is aborted on the first stop signal. A later second one ends the process at once. */
 export const interruptible = async <Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result> => {
   const controller = new AbortController();
-  const removeListeners = onStopSignal({
-    // For nohup: Node.js no longer ignores what its parent made it ignore.
-    ignoreHangup: !isatty(0),
-    stop: () => controller.abort(),
-    stopNow: (signal) => {
+  const removeListeners = onStopSignal(
+    () => controller.abort(),
+    (signal) => {
       removeListeners();
       process.kill(process.pid, signal);
     },
-  });
+    // For nohup: Node.js no longer ignores what its parent made it ignore.
+    !isatty(0),
+  );
   try {
     return await run(controller.signal);
   } finally {
@@ -58,10 +56,9 @@ export const waitForStopSignal = ({ log, timeout }: { log: Log; timeout: number 
     exitNow();
   });
   return new Promise<{ signal: NodeJS.Signals; stopped: () => void }>((resolve) => {
-    const stop = (signal: NodeJS.Signals) => {
+    onStopSignal((signal) => {
       const timer = setTimeout(exitNow, timeout).unref();
       resolve({ signal, stopped: () => clearTimeout(timer) });
-    };
-    onStopSignal({ ignoreHangup: false, stop, stopNow: exitNow });
+    }, exitNow);
   });
 };

@@ -12,8 +12,9 @@ export const lockStore = (dataFolder: string) => {
   const noteFile = join(dataFolder, 'store.json');
   const unlock = tryLock(join(dataFolder, 'store.lock'), 'exclusive');
   if (unlock === undefined) {
+    const note = existsSync(noteFile) ? JSON.parse(readFileSync(noteFile, 'utf8')) : undefined;
     throw new OperationalError(
-      `Plant Store already runs ${whereabouts(noteFile)}, with its data in ${dataFolder}. ` +
+      `Plant Store already runs ${note ? `on ${note.url} (process ${note.pid})` : 'and is still starting'}, with its data in ${dataFolder}. ` +
         'Stop it first, or set DATA_DIR and PORT to run a second one.',
     );
   }
@@ -23,10 +24,4 @@ export const lockStore = (dataFolder: string) => {
     /** Saves the URL for the error message of a second start. */
     note: (url: string) => writeFileSync(noteFile, JSON.stringify({ pid: process.pid, url })),
   };
-};
-
-const whereabouts = (noteFile: string) => {
-  if (!existsSync(noteFile)) return 'and is still starting';
-  const { pid, url } = JSON.parse(readFileSync(noteFile, 'utf8')) as { pid: number; url: string };
-  return `on ${url} (process ${pid})`;
 };

@@ -2,15 +2,17 @@ import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import { OperationalError } from '../operational-error.ts';
 import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
-import { createTokenRepository, type TokenRepository } from '../tokens/token-repository.ts';
+import type { TokenRepository } from '../tokens/token-repository.ts';
 import { parseExpiry, parseTokenName } from './option-parsers.ts';
-import { baseUrl, curlLine, print } from './output.ts';
-import { withDatabase, withPrisma } from './with-database.ts';
+import { baseUrl, curlLine, type OutputError, print } from './output.ts';
+import { withDatabase, withTokens } from './with-database.ts';
 
 type CreateOptions = { name: string; expires?: Date; scope: Scope[]; ifNone?: true };
 
 /** Adds `create`, `list` and `revoke`. They need the database, but not a running service. */
 export const addTokenCommands = (command: Command, config: () => Config): void => {
+  const useTokens = (use: (tokens: TokenRepository) => Promise<void>) =>
+    withDatabase(config(), (url) => withTokens(url, use));
   command
     .command('create')
     .description('create a token and print it to standard output; it cannot be shown again')
@@ -22,28 +24,23 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
     )
     .addOption(new Option('--scope <scope...>', 'what the token allows').choices(SCOPES).default([...SCOPES]))
     .option('--if-none', 'do nothing if the database already has a token')
-    .action((options: CreateOptions) => withTokens(config(), (tokens) => createToken(tokens, options, config())));
+    .action((options: CreateOptions) => useTokens((tokens) => createToken(tokens, options, config())));
   command
     .command('list')
     .description('list all tokens; their text is not stored')
     .option('--json', 'print a JSON array')
-    .action(({ json }: { json?: true }) =>
-      withTokens(config(), async (tokens) => printTokens(await tokens.list(), json)),
-    );
+    .action(({ json }: { json?: true }) => useTokens(async (tokens) => printTokens(await tokens.list(), json)));
   command
     .command('revoke')
     .description('revoke a token; running services refuse it within 5 seconds')
     .argument('<name>')
     .action((name: string) =>
-      withTokens(config(), async (tokens) => {
+      useTokens(async (tokens) => {
         if (!(await tokens.revoke(name))) throw new OperationalError(`There is no token named "${name}".`);
         process.stderr.write(`Revoked "${name}".\n`);
       }),
     );
 };
-
-const withTokens = (config: Config, use: (tokens: TokenRepository) => Promise<void>) =>
-  withDatabase(config, (url) => withPrisma(url, (database) => use(createTokenRepository({ database }))));
 
 const createToken = async (tokens: TokenRepository, options: CreateOptions, config: Config) => {
   const { name, expires: expiresAt = null, scope: scopes } = options;
@@ -51,22 +48,16 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
     process.stderr.write('The database already has a token; none was created.\n');
     return;
   }
+  // Stored before it is printed, so that every token that somebody has works.
   const text = await tokens.create({ name, scopes, expiresAt });
-  await printOrDelete(tokens, text);
+  await print(`${text}\n`).catch(async (error: OutputError) => {
+    await tokens.delete(text);
+    const { cause } = error;
+    throw new OperationalError(`The token could not be printed and was deleted: ${cause.message}`, { cause });
+  });
   process.stderr.write(
     `Save this token; it cannot be shown again. Store a plant:\n${curlLine(baseUrl(config), text)}\n`,
   );
-};
-
-/** The token is stored before it is printed, so every token that somebody has works. */
-const printOrDelete = async (tokens: TokenRepository, text: string) => {
-  try {
-    await print(`${text}\n`);
-  } catch (error) {
-    await tokens.delete(text);
-    const cause = (error as Error).cause as Error;
-    throw new OperationalError(`The token could not be printed and was deleted: ${cause.message}`, { cause });
-  }
 };
 
 const printTokens = (tokens: Token[], json = false): Promise<void> => {

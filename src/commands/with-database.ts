@@ -1,11 +1,12 @@
-import { accessSync, constants } from 'node:fs';
+import { access, constants } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { CONNECT_TIMEOUT, createDatabase, createPool, type Database } from '../database/database.ts';
+import { CONNECT_TIMEOUT, createDatabase, createPool } from '../database/database.ts';
 import { checkEncoding } from '../database/database-encoding.ts';
 import { migrate } from '../database/migrate.ts';
 import { leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { OperationalError } from '../operational-error.ts';
+import { createTokenRepository, type TokenRepository } from '../tokens/token-repository.ts';
 
 export const projectFolder = resolve(import.meta.dirname, '..', '..');
 
@@ -34,36 +35,38 @@ export const withDatabase = async <Result>(
 
 const openDatabase = async (config: Config) => {
   if (config.databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config));
-  assertTlsFilesReadable(config.databaseUrl);
+  await assertTlsFilesReadable(config.databaseUrl);
   await checkEncoding(config.databaseUrl);
   return { url: config.databaseUrl, release: async () => {} };
 };
 
 /** Fails at the start. The driver reads these files only when it connects. */
-const assertTlsFilesReadable = (databaseUrl: string) => {
+const assertTlsFilesReadable = async (databaseUrl: string) => {
   for (const [name, path] of new URL(databaseUrl).searchParams) {
     if (!['sslrootcert', 'sslcert', 'sslkey'].includes(name)) continue;
-    try {
-      accessSync(path, constants.R_OK);
-    } catch (error) {
-      throw new OperationalError(`The ${name} of DATABASE_URL cannot be read: ${(error as Error).message}`);
-    }
+    await access(path, constants.R_OK).catch(({ message }) => {
+      throw new OperationalError(`The ${name} of DATABASE_URL cannot be read: ${message}`);
+    });
   }
 };
 
 /** How long a command waits for a statement, in ms. */
 const STATEMENT_TIMEOUT = 10_000;
 
-/** Calls `use` with a Prisma client that has one connection. */
-export const withPrisma = async <Result>(
+/** Calls `use` with the stored tokens. */
+export const withTokens = async <Result>(
   url: string,
-  use: (database: Database) => Promise<Result>,
-  { statementTimeout = STATEMENT_TIMEOUT } = {},
+  use: (tokens: TokenRepository) => Promise<Result>,
 ): Promise<Result> => {
-  const pool = createPool({ url, connections: 1, connectTimeout: CONNECT_TIMEOUT, statementTimeout });
+  const pool = createPool({
+    url,
+    connections: 1,
+    connectTimeout: CONNECT_TIMEOUT,
+    statementTimeout: STATEMENT_TIMEOUT,
+  });
   const database = createDatabase({ pool, onConnectionLost: () => {} });
   try {
-    return await use(database);
+    return await use(createTokenRepository({ database }));
   } finally {
     await database.$disconnect();
   }

@@ -23,8 +23,7 @@ const variables = z.object({
     .default('')
     .describe('a path such as /api/v1'),
   DATABASE_URL: z
-    .string()
-    .refine((text) => /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? ''))
+    .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .describe('a URL such as postgresql://user:password@host:5432/database'),
   DATABASE_CONNECTIONS: wholeNumber('a number of connections', 1, 1000, 10),
@@ -38,8 +37,7 @@ const variables = z.object({
   METRICS_HOST: z.string().default('127.0.0.1').describe('an address to listen on'),
   METRICS_PORT: digits(0, 65_535).optional().describe('a TCP port, 0 to 65535'),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .string()
-    .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''))
+    .url({ protocol: /^https?$/ })
     .optional()
     .describe('a URL such as http://localhost:4318'),
   OTEL_TRACES_SAMPLER: oneOf(SAMPLERS, 'parentbased_always_on'),
@@ -89,15 +87,13 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   const result = variables.safeParse(set);
   const wrong = new Set(result.error?.issues.map((issue) => issue.path[0] as VariableName));
   const lines = [...wrong].map((name) => `${name} is ${shown(name, set[name])} and should be ${expected(name)}`);
-  if (set.NODE_ENV === 'production' && !set.DATABASE_URL) {
-    lines.push(`DATABASE_URL is not set and should be ${expected('DATABASE_URL')}, because NODE_ENV is production`);
-  }
-  const missing = IDENTITY_PROVIDER.filter((name) => !set[name]);
-  if (missing.length < IDENTITY_PROVIDER.length) {
-    const given = IDENTITY_PROVIDER.filter((name) => set[name]).join(' and ');
-    const why = `because ${given} ${missing.length === 1 ? 'are' : 'is'} set`;
-    lines.push(...missing.map((name) => `${name} is not set and should be ${expected(name)}, ${why}`));
-  }
+  const need = (name: VariableName, reason: string) => {
+    if (!set[name]) lines.push(`${name} is not set and should be ${expected(name)}, because ${reason}`);
+  };
+  if (set.NODE_ENV === 'production') need('DATABASE_URL', 'NODE_ENV is production');
+  const given = IDENTITY_PROVIDER.filter((name) => set[name]);
+  const reason = `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} set`;
+  if (given.length > 0) for (const name of IDENTITY_PROVIDER) need(name, reason);
   if (!result.success || lines.length > 0)
     throw new OperationalError(['The configuration is wrong:', ...lines].join('\n'));
   return toConfig(result.data);
@@ -120,27 +116,24 @@ const toConfig = (values: z.infer<typeof variables>) =>
     /** Undefined: no metrics. */
     metrics: values.METRICS_PORT === undefined ? undefined : { host: values.METRICS_HOST, port: values.METRICS_PORT },
     /** Undefined: no tracing. */
-    tracing:
-      values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
-        ? undefined
-        : {
-            endpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
-            sampling: { sampler: values.OTEL_TRACES_SAMPLER, ratio: values.OTEL_TRACES_SAMPLER_ARG },
-          },
+    tracing: values.OTEL_EXPORTER_OTLP_ENDPOINT
+      ? {
+          endpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+          sampling: { sampler: values.OTEL_TRACES_SAMPLER, ratio: values.OTEL_TRACES_SAMPLER_ARG },
+        }
+      : undefined,
     requestTimeout: values.REQUEST_TIMEOUT * 1000,
     shutdownDelay: values.SHUTDOWN_DELAY * 1000,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT * 1000,
     workers: values.WORKERS,
-    identityProvider: toIdentityProvider(values),
+    identityProvider:
+      values.AUTH_ISSUER && values.AUTH_AUDIENCE && values.AUTH_JWKS_URL
+        ? { issuer: values.AUTH_ISSUER, audience: values.AUTH_AUDIENCE, jwksUrl: values.AUTH_JWKS_URL }
+        : undefined,
     rateLimit: values.RATE_LIMIT,
     trustProxy: values.TRUST_PROXY,
     corsOrigins: values.CORS_ORIGINS,
   });
-
-const toIdentityProvider = (values: Pick<z.infer<typeof variables>, (typeof IDENTITY_PROVIDER)[number]>) => {
-  const { AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience, AUTH_JWKS_URL: jwksUrl } = values;
-  return issuer && audience && jwksUrl ? { issuer, audience, jwksUrl } : undefined;
-};
 
 /** The configuration. Sizes are in bytes, times in milliseconds. */
 export type Config = ReturnType<typeof toConfig>;

@@ -1,6 +1,5 @@
-import { Client } from 'pg';
 import { OperationalError } from '../operational-error.ts';
-import { CONNECT_TIMEOUT } from './database.ts';
+import { CONNECT_TIMEOUT, withClient } from './database.ts';
 import { classifyDatabaseError } from './database-error.ts';
 
 /**
@@ -9,29 +8,18 @@ import { classifyDatabaseError } from './database-error.ts';
  * @throws {OperationalError}
  */
 export const checkEncoding = async (url: string): Promise<void> => {
-  const client = new Client({
-    connectionString: url,
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
-    query_timeout: CONNECT_TIMEOUT,
-  });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    await assertUtf8(client);
-  } catch (error) {
+  const query = 'SHOW server_encoding';
+  const encoding = await withClient(
+    url,
+    async (client) => (await client.query<{ server_encoding: string }>(query)).rows[0]?.server_encoding,
+    { query_timeout: CONNECT_TIMEOUT },
+  ).catch((error) => {
     if (classifyDatabaseError(error) === undefined) throw error;
-  } finally {
-    // Not awaited: an unresponsive database does not close its end either.
-    client.end().catch(() => {});
-  }
-};
-
-const assertUtf8 = async (client: Client): Promise<void> => {
-  const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
-  const encoding = rows[0]?.server_encoding;
-  if (encoding === 'UTF8') return;
-  throw new OperationalError(
-    `The encoding of the database is ${encoding}, but Plant Store requires UTF8. ` +
-      'Create another database: createdb --template template0 --encoding UTF8 NAME',
-  );
+    return 'UTF8';
+  });
+  if (encoding !== 'UTF8')
+    throw new OperationalError(
+      `The encoding of the database is ${encoding}, but Plant Store requires UTF8. ` +
+        'Create another database: createdb --template template0 --encoding UTF8 NAME',
+    );
 };

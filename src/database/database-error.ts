@@ -12,7 +12,7 @@ type DatabaseFailure = 'unreachable' | 'busy' | 'interrupted' | 'conflict' | 'no
  * The codes of each failure: Prisma's (https://pris.ly/d/errors), the kinds of its driver adapter (for raw queries, the
  * only specific code), PostgreSQL's SQLSTATE (appendix A of its manual), and the operating system's.
  */
-const FAILURE_CODES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
+const FAILURES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
   ['notMigrated', /^(P2021|P2022|42P01|42703)$/],
   ['conflict', /^(P2034|40001|40P01)$/],
   // 57P01 and 57P02: the server closed the connection; 57014: it canceled the statement; 08…: connection exceptions.
@@ -29,10 +29,7 @@ const FAILURE_CODES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
     'unreachable',
     /^(TlsConnectionError|UNABLE_TO_\w+|(DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|CERT_\w+|HOSTNAME_MISMATCH|ERR_(TLS|SSL)_\w+|EPROTO)$/,
   ],
-];
-
-/** Errors that the driver throws without a code (pg-pool 3, pg 8). */
-const FAILURE_MESSAGES: typeof FAILURE_CODES = [
+  // The messages of errors that the driver throws without a code (pg-pool 3, pg 8).
   ['busy', /^timeout exceeded when trying to connect/],
   ['unreachable', /^(timeout expired|Query read timeout|Connection terminated due to connection timeout|SASL: )/],
   ['unreachable', /^(The server does not support SSL|There was an error establishing an SSL)/],
@@ -51,34 +48,29 @@ export const toWriteError = (error: unknown): Error =>
     : (error as Error);
 
 export const classifyDatabaseError = (error: unknown): DatabaseFailure => {
-  const codes = errorCodes(error);
-  const message = error instanceof Error ? error.message : '';
-  const [failure] =
-    FAILURE_CODES.find(([, pattern]) => codes.some((code) => pattern.test(code))) ??
-    FAILURE_MESSAGES.find(([, pattern]) => pattern.test(message)) ??
-    [];
-  return failure;
+  const texts = error instanceof Error ? [...errorCodes(error), error.message] : errorCodes(error);
+  return FAILURES.find(([, pattern]) => texts.some((text) => pattern.test(text)))?.[0];
 };
+
+const hasCode = (pattern: RegExp) => (error: unknown) => errorCodes(error).some((code) => pattern.test(code));
 
 /**
  * By the code, Prisma's or PostgreSQL's, because Prisma's column names are unreliable
  * (https://github.com/prisma/prisma/issues/28953).
  */
-export const isUniqueViolation = (error: unknown): boolean =>
-  errorCodes(error).some((code) => /^(P2002|23505)$/.test(code));
+export const isUniqueViolation = hasCode(/^(P2002|23505)$/);
 
 /** PostgreSQL canceled a statement after `statement_timeout` (57014, as for pg_cancel_backend). */
-export const isStatementTimeout = (error: unknown): boolean => errorCodes(error).includes('57014');
+export const isStatementTimeout = hasCode(/^57014$/);
 
 /** A statement waited longer than `lock_timeout` for another transaction, and changed nothing. */
-export const isLockTimeout = (error: unknown): boolean => errorCodes(error).includes('55P03');
+export const isLockTimeout = hasCode(/^55P03$/);
 
 /**
  * PostgreSQL rejected a row: a data exception (22…), a violated constraint (23…), a value that exceeds a limit such as that of
  * an index (54…), or an exception raised by a trigger (P0001).
  */
-export const isRowRefusal = (error: unknown): boolean =>
-  errorCodes(error).some((code) => /^(2[23]|54)\w{3}$|^P0001$/.test(code));
+export const isRowRefusal = hasCode(/^(2[23]|54)\w{3}$|^P0001$/);
 
 /** Prisma's code and those of its driver adapter, or the driver's own. */
 const errorCodes = (error: unknown): string[] => {

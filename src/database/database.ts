@@ -1,9 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
-import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { Client, type ClientConfig, Pool } from 'pg';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import { classifyDatabaseError } from './database-error.ts';
-import { closeWhenSilent, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
+import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 export type Database = PrismaClient;
 /** What runs a query: the database, or a transaction. */
@@ -27,55 +26,47 @@ type PoolOptions = {
   statementTimeout: number;
 };
 
-/** If a timer is this late, in ms, the process was too busy to open the connection. */
-const LATE = 250;
-const MAX_ATTEMPTS = 3;
-
-/** Retries a connection that timed out because this process was busy: opening one takes several round trips. */
-class PatientPool extends Pool {
-  private readonly connectTimeout: number;
-
-  constructor({ connectTimeout, ...options }: PoolConfig & { connectTimeout: number }) {
-    // The pool's own timeout is also that of waiting until another statement is done, which says nothing about the server.
-    const QuickClient = class extends Client {
-      constructor(config?: ClientConfig) {
-        super({ ...config, connectionTimeoutMillis: connectTimeout });
-      }
-    };
-    super({ ...options, Client: QuickClient });
-    this.connectTimeout = connectTimeout;
+/**
+ * Calls `use` with a connection of its own, and then closes it. Does not wait for that: an unresponsive database does not
+ * close its end.
+ */
+export const withClient = async <Result>(
+  url: string,
+  use: (client: Client) => Promise<Result>,
+  options?: ClientConfig,
+): Promise<Result> => {
+  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, keepAlive: true };
+  const client = new Client({ connectionString: url, ...timeouts, ...options });
+  // A broken connection fails the query too. Without a listener, the event would end the process.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return await use(client);
+  } finally {
+    client.end().catch(() => {});
   }
+};
 
-  override connect(): Promise<PoolClient>;
-  override connect(callback: ConnectCallback): void;
-  override connect(callback?: ConnectCallback): Promise<PoolClient> | undefined {
-    const opening = this.open(1);
-    if (callback === undefined) return opening;
-    opening.then(
-      (client) => callback(undefined, client, (error) => client.release(error)),
-      (error: Error) => callback(error, undefined, () => {}),
-    );
-    return undefined;
-  }
+/** A connection must be open after this many intervals. */
+const CONNECT_INTERVALS = 5;
 
-  private async open(attempt: number): Promise<PoolClient> {
-    const startedAt = performance.now();
-    try {
-      return await super.connect();
-    } catch (error) {
-      const wasBusy = performance.now() - startedAt > this.connectTimeout + LATE;
-      const isPoolBusy = classifyDatabaseError(error) === 'busy';
-      if (!wasBusy || isPoolBusy || attempt === MAX_ATTEMPTS) throw error;
-      return this.open(attempt + 1);
+/**
+ * Opens its connection within `connectTimeout`. A time in which this process is too busy for its timers counts as one
+ * interval: opening a connection takes several round trips.
+ */
+const clientWithin = (connectTimeout: number): typeof Client =>
+  class extends Client {
+    constructor(config?: ClientConfig) {
+      // The pool passes its own timeout, which is also that of waiting until another statement is done.
+      super({ ...config, connectionTimeoutMillis: 0 });
+      let intervals = 0;
+      const timer = setInterval(() => {
+        intervals += 1;
+        if (intervals === CONNECT_INTERVALS) socketOf(this).destroy(new Error('timeout expired'));
+      }, connectTimeout / CONNECT_INTERVALS).unref();
+      for (const event of ['connect', 'end']) this.once(event, () => clearInterval(timer));
     }
-  }
-}
-
-type ConnectCallback = (
-  error: Error | undefined,
-  client: PoolClient | undefined,
-  done: (error?: Error | boolean) => void,
-) => void;
+  };
 
 /** The best plan of a search depends on its pattern, so PostgreSQL must not reuse the plan of a named statement. */
 const PLAN_SETTING = '-c plan_cache_mode=force_custom_plan';
@@ -89,15 +80,19 @@ const withPlanSetting = (url: string): string => {
 
 /** The connection pool. Connections are opened on demand. Whoever gets the pool closes it: the database when it disconnects, or `createPoolStatements`. */
 export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool => {
-  const pool = new PatientPool({
+  const pool = new Pool({
     connectionString: withPlanSetting(url),
     max: connections,
-    connectTimeout,
+    Client: clientWithin(connectTimeout),
     connectionTimeoutMillis: statementTimeout,
     statement_timeout: statementTimeout,
     keepAlive: true,
   });
-  pool.on('connect', closeWhenSilent);
+  pool.on('connect', (client) => {
+    // A broken connection also rejects the statement. Without a listener, the event would crash the process.
+    client.on('error', () => {});
+    closeWhenSilent(client);
+  });
   pool.on('acquire', (client) => startSilenceTimeout(client, statementTimeout));
   pool.on('release', (_error, client) => stopSilenceTimeout(client));
   return pool;

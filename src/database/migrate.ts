@@ -6,10 +6,10 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
-import { Client, Pool } from 'pg';
+import { type Client, Pool } from 'pg';
 import { OperationalError } from '../operational-error.ts';
-import { CONNECT_TIMEOUT } from './database.ts';
-import { findMissingMigrations, mayMigrate, migrationNames, migrationsFolder } from './migration-state.ts';
+import { CONNECT_TIMEOUT, withClient } from './database.ts';
+import { migrationNames, migrationsFolder, readMigrationState } from './migration-state.ts';
 
 /** The part of https://webassembly.github.io/spec/js-api in use. TypeScript declares it only in its DOM library. */
 declare const WebAssembly: {
@@ -27,25 +27,18 @@ const LOCK_POLL_INTERVAL = 100;
  * @returns the names of the migrations applied
  * @throws {OperationalError}
  */
-export const migrate = async (url: string): Promise<string[]> => {
-  const lock = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT });
-  // A broken connection fails the query too. Without a listener, the event would end the process.
-  lock.on('error', () => {});
-  // The engine holds its lock until its connection closes.
-  const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT });
-  try {
-    await lock.connect();
-    await takeLock(lock);
-    const missing = await findMissingMigrations(lock);
+export const migrate = (url: string): Promise<string[]> =>
+  withClient(url, async (client) => {
+    await takeLock(client);
+    const { missing, mayMigrate } = await readMigrationState(client);
     // Loading the engine takes 0.15 s and 15 MiB.
     if (missing.length === 0) return [];
-    if (!(await mayMigrate(lock))) throw new OperationalError(mayNotMigrate(missing));
-    return await applyMigrations(pool);
-  } finally {
-    await pool.end();
-    await lock.end();
-  }
-};
+    if (mayMigrate) return applyMigrations(url);
+    throw new OperationalError(
+      `The database lacks migrations (${missing.join(', ')}), and the role in DATABASE_URL may not apply them. ` +
+        'As the role that owns the tables, run: plant-store migrate',
+    );
+  });
 
 /** Polls. CREATE INDEX CONCURRENTLY in the other process would wait for a blocked pg_advisory_lock() to end: a deadlock. */
 const takeLock = async (client: Client) => {
@@ -58,11 +51,11 @@ const takeLock = async (client: Client) => {
   while (!(await isTaken())) await setTimeout(LOCK_POLL_INTERVAL);
 };
 
-const mayNotMigrate = (missing: string[]) =>
-  `The database lacks migrations (${missing.join(', ')}), and the role in DATABASE_URL may not apply them. ` +
-  'As the role that owns the tables, run: plant-store migrate';
-
-const applyMigrations = async (pool: Pool) => {
+const applyMigrations = async (url: string) => {
+  const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT });
+  await using stack = new AsyncDisposableStack();
+  // The engine holds its lock until its connection closes.
+  stack.defer(() => pool.end());
   const engine = await createSchemaEngine(pool);
   try {
     const filters = { externalTables: [], externalEnums: [] };

@@ -16,26 +16,22 @@ type AppliedMigration = { name: string };
 const missingFrom = (applied: AppliedMigration[]): string[] =>
   migrationNames.filter((name) => !applied.some((migration) => migration.name === name));
 
-/** Reads which migrations of this release the database lacks. Works on an empty database too. */
-export const findMissingMigrations = async (client: Client): Promise<string[]> => {
-  const { rows: tables } = await client.query<{ exists: boolean }>(
-    "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS exists",
-  );
-  if (!tables[0]?.exists) return [...migrationNames];
-  const { rows } = await client.query<AppliedMigration>(
-    'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL',
-  );
-  return missingFrom(rows);
-};
-
 /**
- * Whether the connection's role may create tables and owns the existing ones. Prisma's engine would record a migration that it may not apply as failed.
+ * Reads which migrations of this release the database lacks, and whether the connection's role may apply them: it may create
+ * tables and owns the existing ones. (Prisma's engine would record a migration that it may not apply as failed.) Works on an
+ * empty database too.
  */
-export const mayMigrate = async (client: Client): Promise<boolean> => {
-  const { rows } = await client.query<{ may: boolean | null }>(`
-    SELECT has_schema_privilege(current_schema(), 'CREATE')
-      AND coalesce((SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')), TRUE) AS may`);
-  return rows[0]?.may === true;
+export const readMigrationState = async (client: Client) => {
+  const { rows } = await client.query<{ isNew: boolean; mayMigrate: boolean | null }>(`
+    SELECT to_regclass('_prisma_migrations') IS NULL AS "isNew", has_schema_privilege(current_schema(), 'CREATE')
+      AND coalesce((SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')), TRUE) AS "mayMigrate"`);
+  const [{ isNew = true, mayMigrate = false } = {}] = rows;
+  const applied =
+    'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL';
+  return {
+    missing: isNew ? migrationNames : missingFrom((await client.query<AppliedMigration>(applied)).rows),
+    mayMigrate,
+  };
 };
 
 /** The database lacks migrations of this release. */

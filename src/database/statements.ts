@@ -7,13 +7,11 @@ export type Statements = {
   query: <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
 };
 
-/** A connection of its own, which keeps temporary tables and an open transaction between statements. */
-export type ReservedStatements = Statements & {
-  /** Closes the connection, which drops temporary tables and rolls back an open transaction. */
-  release: () => void;
+/** `reserve`: a connection of its own, which keeps temporary tables and an open transaction between statements. */
+export type PoolStatements = Statements & {
+  /** `release` closes the connection, which drops temporary tables and rolls back an open transaction. */
+  reserve: () => Promise<Statements & { release: () => void }>;
 };
-
-export type PoolStatements = Statements & { reserve: () => Promise<ReservedStatements> };
 
 type PoolStatementsOptions = {
   pool: Pool;
@@ -33,23 +31,18 @@ export const createPoolStatements = ({
   const busy = new Set<PoolClient>();
   let closed: Promise<void> | undefined;
   pool.on('error', onConnectionLost);
-  const assertOpen = () => {
-    if (pool.ending) throw new Error('Connection terminated: the pool is closed');
-  };
 
   const acquire = async (): Promise<PoolClient> => {
-    assertOpen();
-    const client = await pool.connect();
-    busy.add(client);
-    // A broken connection also rejects the statement. Without a listener, the event would crash the process.
-    client.on('error', ignore);
-    if (pool.ending) release(client, true);
-    assertOpen();
-    return client;
+    const client = closed ? undefined : await pool.connect();
+    if (client && !closed) {
+      busy.add(client);
+      return client;
+    }
+    client?.release(true);
+    throw new Error('Connection terminated: the pool is closed');
   };
 
   const release = (client: PoolClient, isClosed = false) => {
-    client.off('error', ignore);
     busy.delete(client);
     client.release(isClosed);
   };
@@ -89,5 +82,3 @@ export const createPoolStatements = ({
     },
   };
 };
-
-const ignore = () => {};

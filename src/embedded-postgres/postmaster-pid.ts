@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerAccount } from './server-account.ts';
@@ -19,7 +19,16 @@ export const findServer = (directory: string, account: ServerAccount) => {
 const isServerOf = (directory: string, pid: string, account: ServerAccount): boolean => {
   if (!existsSync('/proc/self/stat')) return processExists(Number(pid));
   if (!/\(postgres\) [^ZX]/.test(readIfExists(`/proc/${pid}/stat`))) return false;
-  return workingDirectory(pid, account) === identityOf(directory);
+  const { dev, ino } = statSync(directory);
+  // Not their paths, because mounts can give one folder several. By `stat` as the server's account, because in a container
+  // root may not inspect processes of other accounts.
+  const words = ['-L', '-c', '%d:%i', `/proc/${pid}/cwd`];
+  const { status, stdout, error } = spawnSync('stat', words, { ...account, encoding: 'utf8' });
+  if (status === 0) return stdout.trim() === `${dev}:${ino}`;
+  // It has ended, or runs under another account than the server.
+  if (status === 1) return false;
+  // The answer is unknown: deleting the pid file of a running server would let a second one start.
+  throw error ?? new Error(`stat ended with ${status}`);
 };
 
 /** The empty string if the file does not exist, or belongs to a process that ends meanwhile (ESRCH). */
@@ -28,34 +37,6 @@ const readIfExists = (path: string): string => {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
-    throw error;
-  }
-};
-
-/** A folder's device and inode, because mounts can give one folder several paths. */
-const identityOf = (folder: string): string => {
-  const { dev, ino } = statSync(folder);
-  return `${dev}:${ino}`;
-};
-
-/** Undefined if the process has ended, or runs under another account than the server. */
-const workingDirectory = (pid: string, account: ServerAccount): string | undefined => {
-  const link = `/proc/${pid}/cwd`;
-  try {
-    return identityOf(link);
-  } catch {
-    // In a container, root may not inspect processes of other accounts; the server's account may inspect its own.
-    if (account === undefined) return undefined;
-  }
-  try {
-    return execFileSync('stat', ['-L', '-c', '%d:%i', link], {
-      ...account,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim();
-  } catch (error) {
-    // The answer is unknown: deleting the pid file of a running server would let a second one start.
-    if ((error as { status: number | null }).status === 1) return undefined;
     throw error;
   }
 };

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import { OperationalError } from '../operational-error.ts';
@@ -16,10 +16,8 @@ export const findServerAccount = (clusterDirectory: string): ServerAccount => {
     assertAccountExists();
     return undefined;
   }
-  if (existsSync(clusterDirectory)) {
-    const { uid, gid } = statSync(clusterDirectory);
-    if (uid !== 0) return { uid, gid };
-  }
+  const { uid = 0, gid = 0 } = statSync(clusterDirectory, { throwIfNoEntry: false }) ?? {};
+  if (uid !== 0) return { uid, gid };
   return accountNamed('postgres') ?? accountNamed('nobody');
 };
 

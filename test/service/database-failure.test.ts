@@ -104,6 +104,27 @@ test('waiting for a busy pool is not waiting for an unreachable server, and may 
   expect([classifyDatabaseError(value), duration >= 999]).toEqual(['busy', true]);
 });
 
+test('a connection that cannot be opened in time fails, unless this process was too busy to open it', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { hostname, port } = new URL(database.url);
+  const proxy = await createTcpProxy(Number(port), hostname);
+  stack.defer(proxy.close);
+  const url = proxy.through(database.url);
+  const pool = createPool({ url, connections: 2, connectTimeout: 200, statementTimeout: 10_000 });
+  stack.defer(() => pool.end());
+  const opening = pool.query('SELECT 1 AS one');
+  const busyUntil = performance.now() + 500;
+  while (performance.now() < busyUntil);
+  expect((await opening).rows).toEqual([{ one: 1 }]);
+  proxy.stall();
+  const held = await pool.connect();
+  const { value, duration } = await timed(pool.query('SELECT 1').catch((error) => error));
+  held.release(true);
+  expect(classifyDatabaseError(value)).toBe('unreachable');
+  expect(duration).toBeGreaterThanOrEqual(199);
+  expect(duration).toBeLessThan(5000);
+});
+
 test('a connection that stalls during a statement is closed; an idle connection is kept', async () => {
   await using stack = new AsyncDisposableStack();
   const { hostname, port } = new URL(database.url);
