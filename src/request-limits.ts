@@ -20,7 +20,7 @@ export type RequestLimits = {
   exports: {
     /** The maximum number in progress. Each has its own connection, in addition to DATABASE_CONNECTIONS. */
     count: number;
-    /** How long a client may read nothing, in ms: the transaction of an export holds back vacuum. */
+    /** How long a client may read nothing, in ms: the statement of an export holds back vacuum. */
     stallTimeout: number;
   };
   imports: {

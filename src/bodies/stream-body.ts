@@ -4,8 +4,8 @@ import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { clientDisconnected, resumeReading } from './gather-body.ts';
 
-/** How many pieces, of at most 64 KiB, to read ahead. Not a number of bytes, because a piece can be as small as one. */
-const MAX_AHEAD = 4;
+/** How many pieces, of at most 4 KiB, to read ahead. Not a number of bytes, because a piece can be as small as one. */
+const MAX_AHEAD = 16;
 
 type StreamOptions = {
   /** How long the client may pause between bytes, in ms. Does not include time during which the service does not read. */

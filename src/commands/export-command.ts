@@ -5,7 +5,9 @@ import { createPlantExports } from '../exports/export-plants.ts';
 import type { ExportFormat } from '../exports/write-rows.ts';
 import { OperationalError } from '../operational-error.ts';
 import type { PlantFilter } from '../plants/plant-pages.ts';
+import { plantQuerySchema } from '../plants/plant-parameters.ts';
 import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
+import { parseAs } from './option-parsers.ts';
 import { describeProgress, showProgress } from './progress.ts';
 import { interruptible } from './stop-signal.ts';
 import { withDatabase } from './with-database.ts';
@@ -18,8 +20,8 @@ export const addExportCommand = (program: Command, config: () => Config): void =
     .description('export all plants, or those that match, as of a single point in time')
     .argument('[file]', 'file to write, compressed if it ends in .gz; - is standard output', STDIO)
     .addOption(formatOption())
-    .option('--tag <tag>', 'only plants with this tag')
-    .option('--q <text>', 'only plants whose name contains this text, ignoring case')
+    .option('--tag <tag>', 'only plants with this tag', parseAs(plantQuerySchema.shape.tag))
+    .option('--q <text>', 'only plants whose name contains this text, ignoring case', parseAs(plantQuerySchema.shape.q))
     .action(async (file: string, { format, tag, q: nameContains }: ExportOptions) => {
       const options = { file, format: formatOf(command, file, format), filter: { tag, nameContains } };
       const rows = await interruptible((signal) =>

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import type { Config } from '../config/config.ts';
 import type { ExportFormat } from '../exports/write-rows.ts';
@@ -7,12 +7,13 @@ import {
   CONFLICT_MODES,
   DEFAULT_MAX_ERRORS,
   type ImportOptions,
+  importQuerySchema,
   MAX_ATOMIC_ROWS,
-  MAX_ERRORS,
 } from '../imports/import.ts';
 import { OperationalError } from '../operational-error.ts';
 import { failToWrite, formatOf, formatOption, STDIO } from './bulk-file.ts';
 import { type FilesOutcome, importFiles } from './import-files.ts';
+import { parseAs } from './option-parsers.ts';
 import { print } from './output.ts';
 import { interruptible } from './stop-signal.ts';
 
@@ -36,7 +37,12 @@ export const addImportCommand = (program: Command, config: () => Config): void =
     )
     .option('--dry-run', 'check everything and store nothing')
     .option('--atomic', `store all rows of a file or none; at most ${MAX_ATOMIC_ROWS} rows`)
-    .option('--max-errors <count>', 'stop if more rows of a file than this fail', parseMaxErrors, DEFAULT_MAX_ERRORS)
+    .option(
+      '--max-errors <count>',
+      'stop if more rows of a file than this fail',
+      parseAs(importQuerySchema.shape.maxErrors),
+      DEFAULT_MAX_ERRORS,
+    )
     .option('--errors <file>', 'write the failed rows to a file, one JSON object per line')
     .addOption(formatOption())
     .option('--json', 'print the summary as JSON')
@@ -50,11 +56,6 @@ export const addImportCommand = (program: Command, config: () => Config): void =
       if (outcome.failed > 0 || outcome.stopped)
         throw new OperationalError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
     });
-};
-
-const parseMaxErrors = (text: string): number => {
-  if (/^(0|[1-9]\d{0,4})$/.test(text) && Number(text) <= MAX_ERRORS) return Number(text);
-  throw new InvalidArgumentError(`It must be an integer from 0 to ${MAX_ERRORS}.`);
 };
 
 const writeErrors = (file: string, { errors }: FilesOutcome): Promise<void> =>

@@ -1,4 +1,14 @@
 import { InvalidArgumentError } from 'commander';
+import type { z } from 'zod';
+
+/** Parses an option as the query parameter of the same meaning is parsed. */
+export const parseAs =
+  <Output>(schema: z.ZodType<Output>) =>
+  (text: string): Output => {
+    const { data, error } = schema.safeParse(text);
+    if (error) throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
+    return data;
+  };
 
 export const parsePort = (text: string): string => {
   if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535) return text;

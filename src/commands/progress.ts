@@ -17,12 +17,15 @@ export const showProgress = (
 ): (() => void) => {
   const { isTTY } = output;
   const startedAt = performance.now();
+  let isOver = false;
   const show = async () => {
     const text = await read((performance.now() - startedAt) / 1000);
-    if (text) output.write(isTTY ? `${CLEAR_LINE}${text.slice(0, (output.columns ?? 80) - 1)}` : `${text}\n`);
+    if (text && !isOver)
+      output.write(isTTY ? `${CLEAR_LINE}${text.slice(0, (output.columns ?? 80) - 1)}` : `${text}\n`);
   };
   const timer = setInterval(() => show().catch(() => {}), isTTY ? TERMINAL_INTERVAL : LINE_INTERVAL).unref();
   return () => {
+    isOver = true;
     clearInterval(timer);
     if (isTTY) output.write(CLEAR_LINE);
   };

@@ -28,7 +28,8 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .description('drop it while the service runs; needs the role that owns the tables')
     .action(() =>
       withDatabase(config(), async (url) => {
-        const existed = await dropSearchIndex(url);
+        // Not ended by the first Ctrl-C, which would leave a part of it.
+        const existed = await interruptible(() => dropSearchIndex(url));
         await print(existed ? 'Dropped the search index.\n' : 'There is no search index.\n');
       }),
     );

@@ -1,19 +1,17 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { Client, type ClientConfig, Pool } from 'pg';
-import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { PrismaClient } from '../generated/prisma/client.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 export type Database = PrismaClient;
-/** What runs a query: the database, or a transaction. */
-export type Queries = Pick<Prisma.TransactionClient, '$queryRaw'>;
 
 /** The longest time to wait for a connection to PostgreSQL, in ms, so that clients get a response within 2 s. */
 export const CONNECT_TIMEOUT = 1500;
 
 /**
- * The time limit of a statement of an import or export, in ms. A chunk may wait for a lock, and a page may take a scan of the
- * whole table.
+ * The time limit of a statement of an import, which may wait for a lock, and of an export's silence while PostgreSQL looks for
+ * the next plant, in ms.
  */
 export const BULK_STATEMENT_TIMEOUT = 60_000;
 

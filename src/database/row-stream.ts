@@ -39,12 +39,18 @@ export const openRowStream = async <Row extends unknown[]>(
   const client = new Client({ connectionString: url, connectionTimeoutMillis: connectTimeout, keepAlive: true });
   // A broken connection also fails the statement. Without a listener, the event would crash the process.
   client.on('error', () => {});
-  await client.connect();
-  closeWhenSilent(client);
+  try {
+    await client.connect();
+    closeWhenSilent(client);
+    startSilenceTimeout(client, connectTimeout);
+    // Only Linux, macOS and BSD know it. Without it, PostgreSQL notices a lost client when it sends a row.
+    await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`).catch(() => {});
+    await client.query(`SET statement_timeout = 0; SET enable_sort = ${maySort}`);
+  } catch (error) {
+    client.end().catch(() => {});
+    throw error;
+  }
   startSilenceTimeout(client, silenceTimeout);
-  // Only Linux, macOS and BSD know it. Without it, PostgreSQL notices a lost client when it sends a row.
-  await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`).catch(() => {});
-  await client.query(`SET statement_timeout = 0; SET enable_sort = ${maySort}`);
   const socket = socketOf(client);
   const stream = new Readable({
     signal,

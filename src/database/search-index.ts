@@ -52,6 +52,8 @@ export const dropSearchIndex = (url: string): Promise<boolean> =>
   withOwner(url, async (client) => {
     const { state } = await readState(client);
     if (state !== 'missing') await client.query(DROP);
+    // Databases from before 1.0 have it.
+    await client.query('DROP FUNCTION IF EXISTS merge_pending_names()');
     return state !== 'missing';
   });
 
@@ -59,7 +61,7 @@ export const dropSearchIndex = (url: string): Promise<boolean> =>
 const withOwner = <Result>(url: string, use: (client: Client) => Promise<Result>): Promise<Result> =>
   withClient(url, async (client) => {
     // A large table takes minutes, and so may transactions that PostgreSQL has to wait for.
-    await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
+    await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET client_min_messages = warning');
     const { rows } = await client.query<{ owns: boolean; owner: string; isAlone: boolean }>(
       `SELECT pg_has_role(relowner, 'USAGE') AS owns, pg_get_userbyid(relowner) AS owner,
         pg_try_advisory_lock($1) AS "isAlone"
@@ -110,8 +112,11 @@ const build = (client: Client, create: string, { url, signal, showProgress }: Cr
       signal.throwIfAborted();
       await client.query(create);
     } catch (error) {
-      await client.query(DROP).catch(() => {});
-      throw signal.aborted ? new OperationalError('Interrupted. There is no search index.') : error;
+      const rest = await client.query(DROP).then(
+        () => 'There is no search index.',
+        () => 'An incomplete search index is left. Run: plant-store search-index drop',
+      );
+      throw signal.aborted ? new OperationalError(`Interrupted. ${rest}`) : error;
     } finally {
       endProgress();
     }

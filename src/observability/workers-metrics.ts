@@ -52,6 +52,7 @@ export const readWorkersMetrics = async (): Promise<string> => {
 /** @returns undefined if the worker failed to read them; never resolves if it dies first */
 const requestMetrics = async (worker: Worker): Promise<Metrics | undefined> => {
   worker.send('read metrics', () => {});
-  const [{ metrics }] = await once(worker, 'message');
-  return metrics;
+  // Rejects if the worker fails meanwhile.
+  const [reply] = await once(worker, 'message').catch(() => []);
+  return reply?.metrics;
 };

@@ -1,25 +1,19 @@
-import type { BatchLimits } from '../batching/batch-queue.ts';
-import { OverloadedError } from '../batching/batch-queue.ts';
+import { setTimeout } from 'node:timers/promises';
+import { type BatchLimits, OverloadedError } from '../batching/batch-queue.ts';
 import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
 import { createStatementQueue } from '../batching/statement-queue.ts';
 import { isLockTimeout } from '../database/database-error.ts';
 
-/** How long a statement may wait for the lock of another transaction, in ms. */
-export const LOCK_TIMEOUT = 400;
-/** The same for the first attempt of each write of a batch that had to wait: nearly all of them wait for no lock. */
-const FIRST_LOCK_TIMEOUT = 10;
+/** How long an attempt may wait for a lock, in ms: of those that shared a statement, nearly all wait for none. */
+const ATTEMPT_LOCK_TIMEOUT = 10;
+/** The pause after an attempt, in ms. */
+const PAUSE = 100;
 
 type LockedPlantsOptions = {
   limits: BatchLimits;
   lateError: () => Error;
   observe: (queue: ObservedQueue) => QueueObserver | undefined;
 };
-
-/** The plant was found locked while the write was waiting to be sent. The code is PostgreSQL's for `lock_timeout`. */
-export class PlantLockedError extends Error {
-  override name = 'PlantLockedError';
-  readonly code = '55P03';
-}
 
 type Write<Result> = {
   /** Sends the write through a shared queue, which checks `isLocked` when it is its turn. */
@@ -37,17 +31,20 @@ type Write<Result> = {
  * for them: they are tried in a queue of their own until they succeed or are out of time.
  */
 export const createLockedPlants = ({ limits, observe, lateError }: LockedPlantsOptions) => {
-  const statements = createStatementQueue({ limits, observe, lateError });
+  // Apart, so that many writes that wait for a lock do not delay those that only shared a statement with one.
+  const firstAttempts = createStatementQueue({ limits, observe, lateError });
+  const nextAttempts = createStatementQueue({ limits: { ...limits, batches: 1 }, lateError });
   /** The number of writes that wait for each locked plant. */
   const waiting = new Map<bigint, number>();
 
   const tryUntilUnlocked = async <Result>({ send, bytes, isAbandoned, timeLeft }: Write<Result>): Promise<Result> => {
-    for (let lockTimeout = FIRST_LOCK_TIMEOUT; timeLeft() > 2 * LOCK_TIMEOUT; lockTimeout = LOCK_TIMEOUT) {
+    for (let attempts = firstAttempts; timeLeft() > 0; attempts = nextAttempts) {
       try {
-        return await statements({ send: () => send(lockTimeout), bytes, isAbandoned, timeout: timeLeft() });
+        return await attempts({ send: () => send(ATTEMPT_LOCK_TIMEOUT), bytes, isAbandoned, timeout: timeLeft() });
       } catch (error) {
         if (!isLockTimeout(error)) throw error;
       }
+      await setTimeout(Math.min(PAUSE, Math.max(0, timeLeft())));
     }
     throw new OverloadedError('Another transaction has locked the plant; nothing was changed.');
   };

@@ -29,3 +29,9 @@ export class PlantChangedError extends Error {
     super(`The plant with the id ${id} does not meet the preconditions of the request.`);
   }
 }
+
+/** The plant was found locked while its write was waiting to be sent. The code is PostgreSQL's for `lock_timeout`. */
+export class PlantLockedError extends Error {
+  override name = 'PlantLockedError';
+  readonly code = '55P03';
+}

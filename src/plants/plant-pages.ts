@@ -1,4 +1,4 @@
-import type { Queries } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { MIN_INT64 } from './plant.ts';
 import { MAX_LIMIT } from './plant-parameters.ts';
@@ -33,8 +33,8 @@ const MAX_PAGE_BYTES = 1_048_576;
 /** The maximum size of a name and tag in a page that shares its statement, in bytes: 1000 of them fit on a page. */
 const MAX_SHARED_PLANT_BYTES = 1024;
 
-/** Reads pages of plants, each in a statement of its own or, where `database` is one, all in one transaction. */
-export const createPlantPages = ({ database }: { database: Queries }) => ({
+/** Reads pages of plants. */
+export const createPlantPages = ({ database }: { database: Database }) => ({
   /**
    * Reads several pages of all plants in one statement.
    * @returns a page for each request, in order; undefined if a plant is too long: use `search` for that page

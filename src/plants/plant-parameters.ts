@@ -11,7 +11,7 @@ const ID_WRONG = 'should be an integer, from -9223372036854775808 to 92233720368
 const LIMIT_WRONG = `should be an integer from 1 to ${MAX_LIMIT}`;
 /**
  * The maximum length of `q`, in code points. PostgreSQL compares it at every position of a name, and no timeout can end that
- * within one row: with a name of 1 MB, a longer `q` could take seconds.
+ * within one row: with a name of 1 MB (the default `BODY_LIMIT`), a longer `q` could take seconds.
  */
 const MAX_Q_LENGTH = 100;
 const Q_WRONG = `should have 1 to ${MAX_Q_LENGTH} characters`;

@@ -1,11 +1,12 @@
 import type { Database } from '../database/database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { toArrays } from './insert-plants.ts';
-import { LOCK_TIMEOUT } from './locked-plants.ts';
 import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
 import { createdOnly, storeBatch } from './store-batch.ts';
 
+/** How long a statement that writes may wait for the lock of another transaction, in ms, unless a caller says otherwise. */
+const LOCK_TIMEOUT = 400;
 /** The maximum size of a name and tag in a batch of reads, in bytes: 64 of them are 1 MiB. */
 const MAX_SHARED_READ_BYTES = 16_384;
 
@@ -14,10 +15,10 @@ type Row = { id: bigint; name: string; tag: string | null };
 export const createPlantRepository = ({ database }: { database: Database }) => ({
   /** Stores plants; see `storeBatch`. `lockTimeout`: how long to wait for the lock of another transaction, in ms. */
   create: (plants: readonly NewPlant[], lockTimeout = LOCK_TIMEOUT): Promise<(undefined | Error)[]> =>
-    storeBatch(plants, ([first, ...others]) =>
-      others.length === 0 && first
-        ? insertRow(database, first, lockTimeout)
-        : insertRows(database, [first as NewPlant, ...others], lockTimeout),
+    storeBatch(plants, (rows) =>
+      rows.length === 1
+        ? insertRow(database, rows[0] as NewPlant, lockTimeout)
+        : insertRows(database, rows, lockTimeout),
     ),
 
   /** @returns the existing plants by id; undefined for a plant that is too long for a batch: use `findLong` */
@@ -85,15 +86,15 @@ const insertRows = async (database: Database, plants: NewPlant[], lockTimeout: n
   const { ids, names, tags } = toArrays(plants);
   // Arrays are sent as text, in PostgreSQL's notation, and ids are returned only if some were taken: Prisma would spend
   // more time on the elements than the rest of the request takes.
-  const [row] = await database.$queryRaw<[{ free: bigint[] | null }]>`
+  const [row] = await database.$queryRaw<[{ created: bigint[] | null }]>`
     WITH stored AS (
       INSERT INTO plants (id, name, tag)
       SELECT given.* FROM ${waitForLocks(lockTimeout)}, unnest(${ids}::bigint[], ${names}::text[], ${tags}::text[]) AS given
       ON CONFLICT (id) DO NOTHING
       RETURNING id
     )
-    SELECT CASE WHEN count(*) < ${plants.length} THEN coalesce(array_agg(id), '{}') END AS free FROM stored`;
-  return createdOnly(row.free);
+    SELECT CASE WHEN count(*) < ${plants.length} THEN coalesce(array_agg(id), '{}') END AS created FROM stored`;
+  return createdOnly(row.created);
 };
 
 /** Without arrays and a CTE, PostgreSQL takes 0.05 ms less. */

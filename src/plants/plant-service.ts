@@ -3,9 +3,9 @@ import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts
 import { createStatementQueue } from '../batching/statement-queue.ts';
 import { isStatementTimeout, OutcomeUnknownError, toWriteError } from '../database/database-error.ts';
 import { DatabaseTimeoutError } from '../database/within-time.ts';
-import { createLockedPlants, PlantLockedError } from './locked-plants.ts';
+import { createLockedPlants } from './locked-plants.ts';
 import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
-import { PlantChangedError, PlantUnknownError, SearchTimeoutError } from './plant-errors.ts';
+import { PlantChangedError, PlantLockedError, PlantUnknownError, SearchTimeoutError } from './plant-errors.ts';
 import type { PageRequest, PlantFilter, PlantPage } from './plant-pages.ts';
 import { createPlantReader } from './plant-reader.ts';
 import type { PlantRepository } from './plant-repository.ts';

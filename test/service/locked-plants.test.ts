@@ -54,6 +54,20 @@ test('requests for plants that another transaction locks hold up no others, and 
   expect(new Set(outcomes.map(String))).toEqual(new Set(['400,200,200']));
 });
 
+test('a plant that is locked later delays those that share its statement by less than a second', async () => {
+  const blocked = Array.from({ length: 60 }, () => put(1).then(({ status }) => status));
+  await waitForBlocked(service.database);
+  await foreign.query("INSERT INTO plants VALUES (1001, 'Yew')");
+  const alsoBlocked = service.post({ id: 1001, name: 'Ash' }).then(({ status }) => status);
+  const others = await Promise.all(
+    Array.from({ length: 40 }, (_, index) => timed(service.post({ id: 4000 + index, name: 'Ash' }))),
+  );
+  expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(Math.max(...others.map(({ milliseconds }) => milliseconds))).toBeLessThan(1500);
+  await foreign.query('COMMIT');
+  expect([await alsoBlocked, ...(await Promise.all(blocked))]).toEqual([400, ...blocked.map(() => 200)]);
+});
+
 test('a transaction that is rolled back leaves the id to one of those that wait', async () => {
   const blocked = sendBlocked();
   await waitForBlocked(service.database);
@@ -63,7 +77,7 @@ test('a transaction that is rolled back leaves the id to one of those that wait'
 });
 
 test('a plant that stays locked: 503, code 1500, which says that nothing was changed', async () => {
-  const slow = await start({ REQUEST_TIMEOUT: '2' }, { databaseUrl: service.database.url });
+  const slow = await start({ REQUEST_TIMEOUT: '1' }, { databaseUrl: service.database.url });
   const headers = { Authorization: `Bearer ${service.token}` };
   const { status, body } = await slow.post({ id: 1000, name: 'Ash' }, headers);
   expect([status, body]).toEqual([
