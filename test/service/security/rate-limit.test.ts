@@ -66,7 +66,7 @@ describe('RATE_LIMIT=3/60', () => {
     expect(await countPlants(first)).toBe(20);
   });
 
-  test('requests of several tokens that arrive together are counted exactly, each token by itself', async () => {
+  test('requests of several tokens that arrive together are counted exactly, for each token', async () => {
     const service = await start({ RATE_LIMIT: '100/60' });
     const other = await service.tokens.create({ name: 'other', scopes: ['plants:write'], expiresAt: null });
     const requests = Array.from({ length: 60 }, (_, turn) =>
@@ -117,7 +117,7 @@ test('after the window ends, the count starts again', async () => {
   expect(await statuses(3, () => send(service))).toEqual([200, 200, 429]);
 });
 
-test('a window ends by itself, and only then', async () => {
+test('a window ends when its time is over, and only then', async () => {
   const service = await start({ RATE_LIMIT: '1/2' });
   const sentAt = performance.now();
   expect(await statuses(2, () => send(service))).toEqual([200, 429]);
