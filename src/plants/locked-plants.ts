@@ -38,13 +38,14 @@ export const createLockedPlants = ({ limits, observe, lateError }: LockedPlantsO
   const waiting = new Map<bigint, number>();
 
   const tryUntilUnlocked = async <Result>({ send, bytes, isAbandoned, timeLeft }: Write<Result>): Promise<Result> => {
-    for (let attempts = firstAttempts; timeLeft() > 0; attempts = nextAttempts) {
+    // An attempt that is under way at the deadline would leave the outcome unknown.
+    for (let attempts = firstAttempts; timeLeft() > PAUSE; attempts = nextAttempts) {
       try {
         return await attempts({ send: () => send(ATTEMPT_LOCK_TIMEOUT), bytes, isAbandoned, timeout: timeLeft() });
       } catch (error) {
         if (!isLockTimeout(error)) throw error;
       }
-      await setTimeout(Math.min(PAUSE, Math.max(0, timeLeft())));
+      await setTimeout(PAUSE);
     }
     throw new OverloadedError('Another transaction has locked the plant; nothing was changed.');
   };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { blockedStatements, waitForBlocked } from '../support/lock-table.ts';
-import type { TestService } from '../support/test-service.ts';
+import { patientLookUps, type TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 
 const start = useTestServices();
@@ -77,7 +77,10 @@ test('a transaction that is rolled back leaves the id to one of those that wait'
 });
 
 test('a plant that stays locked: 503, code 1500, which says that nothing was changed', async () => {
-  const slow = await start({ REQUEST_TIMEOUT: '1' }, { databaseUrl: service.database.url });
+  const slow = await start(
+    { REQUEST_TIMEOUT: '2' },
+    { databaseUrl: service.database.url, requestLimits: patientLookUps },
+  );
   const headers = { Authorization: `Bearer ${service.token}` };
   const { status, body } = await slow.post({ id: 1000, name: 'Ash' }, headers);
   expect([status, body]).toEqual([
