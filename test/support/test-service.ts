@@ -9,7 +9,7 @@ import { SCOPES } from '../../src/tokens/token.ts';
 import { createAnswerCheck } from './check-answer.ts';
 import { scrape } from './scrape.ts';
 import { createTestDatabase } from './test-database.ts';
-import { watchAnswers } from './watch-answers.ts';
+import { unwatchAnswers, watchAnswers } from './watch-answers.ts';
 
 export type LogLine = Record<string, unknown> & { level: string; msg: string };
 
@@ -59,6 +59,10 @@ export const startTestService = async (environment: Record<string, string> = {},
     migrated && databaseUrl === undefined
       ? await service.tokens.create({ name: 'test', scopes: SCOPES, expiresAt: null })
       : '';
+  const stopServer = async () => {
+    await service.stop();
+    unwatchAnswers(port);
+  };
   const agent = supertest(baseUrl);
   // Now, because a test may empty the log.
   const line = log.find(({ msg }) => msg === 'metrics are served');
@@ -86,9 +90,9 @@ export const startTestService = async (environment: Record<string, string> = {},
     metricsUrl,
     metrics: () => scrape(metricsUrl()),
     /** Stops the service, as a signal does; `stop` also drops its database. */
-    stopServer: service.stop,
+    stopServer,
     stop: async () => {
-      await service.stop();
+      await stopServer();
       await database.drop();
     },
   };

@@ -14,6 +14,11 @@ export const watchAnswers = (port: number, check: Check): void => {
   checks.set(port, check);
 };
 
+/** Checks no more responses from a port, which the system may soon give to a server of another kind. */
+export const unwatchAnswers = (port: number): void => {
+  checks.delete(port);
+};
+
 /** The problems with the responses since the last call. */
 export const takeProblems = (): string[] => {
   const taken = problems;

@@ -90,18 +90,29 @@ const measure = async (
 };
 
 /** Measures the peak before and after, since other processes also use the machine. */
-const overload = async (world: World, phases: Phases): Promise<Findings> => {
+const overloadOnce = async (world: World, phases: Phases) => {
   await phases.peak(PEAK_DURATION / 5); // Warm-up.
   const before = await phases.peak(PEAK_DURATION);
   const { rate, findings } = await phases.overload(world.short ? DURATION.short : DURATION.long, before.rate);
   const after = await phases.peak(PEAK_DURATION);
   const share = (2 * rate) / (before.rate + after.rate);
-  const isLess = share < LEAST_SHARE ? [`the rate of 200s fell to ${share.toFixed(2)} of the peak`] : [];
+  const notes = [before, { findings }, after]
+    .flatMap((phase) => phase.findings.notes)
+    .concat(`share of the peak: ${share.toFixed(2)}`);
+  return { share, findings: { ...findings, notes } };
+};
+
+/** Repeats a measurement with too small a share twice, and takes the median: the speed of a shared machine changes within seconds. */
+const overload = async (world: World, phases: Phases): Promise<Findings> => {
+  const first = await overloadOnce(world, phases);
+  const all = [first];
+  if (first.share < LEAST_SHARE) all.push(await overloadOnce(world, phases), await overloadOnce(world, phases));
+  const shares = all.map(({ share }) => share).sort((a, b) => a - b);
+  const median = shares[Math.floor(shares.length / 2)] ?? 0;
+  const isLess = median < LEAST_SHARE ? [`the rate of 200s fell to ${median.toFixed(2)} of the peak`] : [];
   return {
-    ...findings,
-    notes: [before, { findings }, after]
-      .flatMap((phase) => phase.findings.notes)
-      .concat(`share of the peak: ${share.toFixed(2)}`),
-    broken: [...findings.broken, ...isLess],
+    ...first.findings,
+    notes: all.flatMap(({ findings }) => findings.notes),
+    broken: [...all.flatMap(({ findings }) => findings.broken), ...isLess],
   };
 };
