@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 6541c0c26ea7396c39aceb04c79154fbbd238cd2267dfaa6b7700c54baa7ef12
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: dcebd40511ad4f004f86a7e223de70e6307eec4997a2bdb21f4049ea76a943ce
 export interface paths {
     "/plants": {
         parameters: {
@@ -237,7 +237,7 @@ export interface components {
             errors?: {
                 /** @description The field as a JSON Pointer (RFC 6901); empty for the whole body. */
                 pointer: string;
-                /** @description What the field should be. */
+                /** @description What the field must be. */
                 detail: string;
             }[];
         };
@@ -316,7 +316,7 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The media type that the request body should have (RFC 9110 §15.5.16).
+         * @description The media type that the request body must have (RFC 9110 §15.5.16).
          * @example application/json
          */
         Accept: string;

@@ -24,7 +24,7 @@ export const bodyDecompressor = ({ headers: { 'content-encoding': encoding = 'id
   if (createStream === undefined)
     throw new ApiError(
       commonErrors.mediaTypeNotSupported,
-      'The Content-Encoding should be gzip, deflate, br or identity.',
+      'The Content-Encoding must be gzip, deflate, br or identity.',
     );
   return (pieces: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
     decompressAll(pieces, createStream(), notDecompressed);

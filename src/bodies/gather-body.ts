@@ -71,7 +71,7 @@ export const resumeReading = (request: Request): void => {
 };
 
 export const bodyTooLarge = (limit: number): ApiError =>
-  new ApiError(commonErrors.bodyTooLarge, `The body should be at most ${limit} bytes.`);
+  new ApiError(commonErrors.bodyTooLarge, `The body must be at most ${limit} bytes.`);
 
 export const clientDisconnected = (): ApiError => new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
 

@@ -9,12 +9,12 @@ import { commonErrors } from '../http/common-errors.ts';
 export const readMediaType = <Expected extends string>(expected: readonly Expected[], header = ''): Expected => {
   const { type, charset } = expected.includes(header as Expected) ? { type: header } : parseMediaType(header);
   if (!expected.includes(type as Expected)) {
-    const message = `The Content-Type should be ${expected.join(' or ')}.`;
+    const message = `The Content-Type must be ${expected.join(' or ')}.`;
     const headers = { Accept: expected.join(', ') }; // RFC 9110 §15.5.16
     throw new ApiError(commonErrors.mediaTypeNotSupported, message, { headers });
   }
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
-    throw new ApiError(commonErrors.mediaTypeNotSupported, `The charset of ${type} should be utf-8.`);
+    throw new ApiError(commonErrors.mediaTypeNotSupported, `The charset of ${type} must be utf-8.`);
   }
   return type as Expected;
 };

@@ -69,7 +69,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  */
 export const parseJson = (bytes: Buffer, subject = 'The body'): unknown => {
   if (bytes.length === 0)
-    throw new ApiError(commonErrors.bodyNotJson, `${subject} is empty and should be a JSON object.`);
+    throw new ApiError(commonErrors.bodyNotJson, `${subject} is empty and must be a JSON object.`);
   return parseJsonText(decodeText(bytes, subject), subject);
 };
 

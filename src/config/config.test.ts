@@ -50,14 +50,14 @@ describe('readConfig', () => {
     expect(readConfig({})).toMatchObject({ rateLimit: undefined, trustProxy: 0, corsOrigins: [] });
   });
 
-  test('names every wrong variable at once, what it is and what it should be', () => {
+  test('names every wrong variable at once, what it is and what it must be', () => {
     expect(message({ PORT: '65536', BODY_LIMIT: '1MB', LOG_LEVEL: 'loud', BASE_PATH: 'api', HOST: '0.0.0.0' })).toBe(
       [
         'The configuration is wrong:',
-        'PORT is "65536" and should be a TCP port, 0 to 65535',
-        'BASE_PATH is "api" and should be a path such as /api/v1',
-        'LOG_LEVEL is "loud" and should be one of fatal, error, warn, info, debug, trace, silent',
-        'BODY_LIMIT is "1MB" and should be a number of bytes, 1 to 268435456',
+        'PORT is "65536" and must be a TCP port, 0 to 65535',
+        'BASE_PATH is "api" and must be a path such as /api/v1',
+        'LOG_LEVEL is "loud" and must be one of fatal, error, warn, info, debug, trace, silent',
+        'BODY_LIMIT is "1MB" and must be a number of bytes, 1 to 268435456',
       ].join('\n'),
     );
   });

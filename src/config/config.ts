@@ -86,9 +86,9 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   );
   const result = variables.safeParse(set);
   const wrong = new Set(result.error?.issues.map((issue) => issue.path[0] as VariableName));
-  const lines = [...wrong].map((name) => `${name} is ${shown(name, set[name])} and should be ${expected(name)}`);
+  const lines = [...wrong].map((name) => `${name} is ${shown(name, set[name])} and must be ${expected(name)}`);
   const need = (name: VariableName, reason: string) => {
-    if (!set[name]) lines.push(`${name} is not set and should be ${expected(name)}, because ${reason}`);
+    if (!set[name]) lines.push(`${name} is not set and must be ${expected(name)}, because ${reason}`);
   };
   if (set.NODE_ENV === 'production') need('DATABASE_URL', 'NODE_ENV is production');
   const given = IDENTITY_PROVIDER.filter((name) => set[name]);

@@ -13,7 +13,7 @@ import { exportFormats, rowWriters } from './write-rows.ts';
 /** The query of `GET /plants/export`. */
 export const exportQuerySchema = z.strictObject({
   format: z
-    .enum(exportFormats, { error: `should be ${exportFormats.join(' or ')}` })
+    .enum(exportFormats, { error: `must be ${exportFormats.join(' or ')}` })
     .default('ndjson')
     .describe('The format of the response: one JSON object per line, or CSV'),
   ...plantQuerySchema.pick({ tag: true, q: true }).shape,

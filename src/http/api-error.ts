@@ -8,7 +8,7 @@ export const errorSchema = z.object({
 
 const fieldErrorSchema = z.object({
   pointer: z.string().describe('The field as a JSON Pointer (RFC 6901); empty for the whole body.'),
-  detail: z.string().describe('What the field should be.'),
+  detail: z.string().describe('What the field must be.'),
 });
 
 /** The body for clients that accept `application/problem+json` (RFC 9457). */

@@ -8,7 +8,7 @@ export const commonErrors = defineErrors({
     title: 'Body is not JSON',
     when: 'the body is not JSON, or not UTF-8',
     advice: 'Send one JSON object in UTF-8. The message says what the parser did not expect.',
-    example: 'The body is empty and should be a JSON object.',
+    example: 'The body is empty and must be a JSON object.',
   },
   mediaTypeNotSupported: {
     code: 1001,
@@ -17,14 +17,14 @@ export const commonErrors = defineErrors({
     when: 'the content type or encoding is not supported',
     advice:
       'Send application/json, application/merge-patch+json with PATCH, or also application/x-ndjson or text/csv to an import. Compress with gzip, deflate or br, or not at all.',
-    example: 'The Content-Type should be application/json.',
+    example: 'The Content-Type must be application/json.',
   },
   bodyTooLarge: {
     code: 1002,
     status: 400,
     when: 'the body is too large',
     advice: 'Send a smaller body. The message states the limit: bytes after decompression, or JSON values.',
-    example: 'The body should be at most 1048576 bytes.',
+    example: 'The body must be at most 1048576 bytes.',
   },
   fieldWrong: {
     code: 1003,
@@ -40,7 +40,7 @@ export const commonErrors = defineErrors({
     status: 400,
     when: 'a parameter of the path or the query is wrong',
     advice: 'Correct every parameter in the message. Use links to next pages unchanged.',
-    example: 'The parameter limit should be an integer from 1 to 1000.',
+    example: 'The parameter limit must be an integer from 1 to 1000.',
   },
   requestNotHttp: {
     code: 1006,

@@ -74,4 +74,4 @@ const readAll = async (read: ReadRows, tally: ImportTally, signal: AbortSignal):
 };
 
 const tooLarge = (limit: string) =>
-  new AtomicImportTooLargeError(`An import with atomic=true should have at most ${limit}. Nothing is stored.`);
+  new AtomicImportTooLargeError(`An import with atomic=true must have at most ${limit}. Nothing is stored.`);

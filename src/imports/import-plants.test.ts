@@ -246,7 +246,7 @@ describe('importPlants, atomic', () => {
       isAccepted: true,
     });
     await expect(importPlants(() => rowsOf(range(10_001)), atomic, { repository, signal: never })).rejects.toThrow(
-      'An import with atomic=true should have at most 10000 rows. Nothing is stored.',
+      'An import with atomic=true must have at most 10000 rows. Nothing is stored.',
     );
   });
 

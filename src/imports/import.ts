@@ -6,12 +6,12 @@ export const MAX_ERRORS = 10_000;
 export const DEFAULT_MAX_ERRORS = 1000;
 /** The maximum number of rows of an atomic import. */
 export const MAX_ATOMIC_ROWS = 10_000;
-const MAX_ERRORS_WRONG = `should be an integer from 0 to ${MAX_ERRORS}`;
+const MAX_ERRORS_WRONG = `must be an integer from 0 to ${MAX_ERRORS}`;
 
 export const CONFLICT_MODES = ['error', 'skip', 'replace'] as const;
 
 const flag = z
-  .enum(['true', 'false'], 'should be true or false')
+  .enum(['true', 'false'], 'must be true or false')
   .transform((text) => text === 'true')
   .pipe(z.boolean())
   .default(false);
@@ -19,7 +19,7 @@ const flag = z
 /** The query of `POST /plants/import`. Strict, because ignoring a misspelled parameter could store the wrong data. */
 export const importQuerySchema = z.strictObject({
   onConflict: z
-    .enum(CONFLICT_MODES, `should be ${CONFLICT_MODES.join(', ')}`.replace(/, (?=\w+$)/, ' or '))
+    .enum(CONFLICT_MODES, `must be ${CONFLICT_MODES.join(', ')}`.replace(/, (?=\w+$)/, ' or '))
     .default('error')
     .describe(
       'What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the name and tag of the ' +

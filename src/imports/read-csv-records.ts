@@ -90,7 +90,7 @@ const tooManyFields = (line: number) =>
 const toApiError = (error: unknown, line: number, maxRecordBytes: number): unknown => {
   if (!(error instanceof CsvError)) return error;
   if (error.code === 'CSV_MAX_RECORD_SIZE') {
-    const message = `The row at line ${line} should be at most ${maxRecordBytes} bytes. Check for an unclosed quote.`;
+    const message = `The row at line ${line} must be at most ${maxRecordBytes} bytes. Check for an unclosed quote.`;
     return new ApiError(commonErrors.bodyTooLarge, message, { cause: error });
   }
   const message = `The body is not valid CSV: the row at line ${line} has an invalid or unclosed quote.`;

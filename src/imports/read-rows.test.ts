@@ -145,7 +145,7 @@ describe('NDJSON', () => {
       const [fits] = await ndjson(longest + lineEnd, [65_536], limit);
       expect(fits).toMatchObject(room < 0 ? { error: 1003 } : { plant: { name: 'x'.repeat(room) } });
       const rows = await ndjson(`${longest} ${lineEnd}`, [65_536], limit);
-      expect(rows).toEqual([{ line: 1, error: 1002, message: `The line should be at most ${limit} bytes.` }]);
+      expect(rows).toEqual([{ line: 1, error: 1002, message: `The line must be at most ${limit} bytes.` }]);
     }
   });
 
@@ -187,11 +187,11 @@ describe('NDJSON', () => {
     );
     expect(rows).toMatchObject([
       { line: 1, plant: { id: 9223372036854775807n, name: 'Fir' } },
-      { line: 2, error: 1003, message: expect.stringMatching(/^id should be/) },
+      { line: 2, error: 1003, message: expect.stringMatching(/^id must be/) },
       { line: 3, id: 7n, error: 1003, message: 'name is required.' },
-      { line: 4, error: 1003, message: expect.stringMatching(/^id should be .*; name should be a string\.$/) },
+      { line: 4, error: 1003, message: expect.stringMatching(/^id must be .*; name must be a string\.$/) },
       { line: 5, error: 1000, message: expect.stringMatching(/^The line is not JSON: /) },
-      { line: 6, error: 1003, message: 'The line should be a JSON object.' },
+      { line: 6, error: 1003, message: 'The line must be a JSON object.' },
       { line: 7, id: 8n, error: 1003 },
       { line: 8, id: 9n, error: 1003 },
       { line: 9, error: 1002 },
@@ -225,7 +225,7 @@ describe('CSV', () => {
     'the id %j is wrong',
     async (id) => {
       const [row] = await csv(`id,name\n"${id}",Fir`);
-      expect(row).toEqual({ line: 2, error: 1003, message: expect.stringMatching(/^id should be an integer/) });
+      expect(row).toEqual({ line: 2, error: 1003, message: expect.stringMatching(/^id must be an integer/) });
     },
   );
 
@@ -254,7 +254,7 @@ describe('CSV', () => {
   });
 
   const HEADER = 'The header row of the CSV';
-  const EXAMPLE = 'It should be like id,name,tag, in any order.';
+  const EXAMPLE = 'It must be like id,name,tag, in any order.';
 
   test.each([
     ['no header row', '', 1003, `${HEADER} is missing. ${EXAMPLE}`],
@@ -284,7 +284,7 @@ describe('CSV', () => {
       'an endless row',
       `id,name\n1,"${'x'.repeat(2 * LIMIT)}`,
       1002,
-      `The row at line 2 should be at most ${LIMIT} bytes. Check for an unclosed quote.`,
+      `The row at line 2 must be at most ${LIMIT} bytes. Check for an unclosed quote.`,
     ],
     ['endless fields', `id,name\n1,x${','.repeat(2000)}`, 1002, 'The row at line 2 has more than 1000 fields.'],
   ])('%s: ends the import', async (_title, file, code, message) => {

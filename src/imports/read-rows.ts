@@ -42,7 +42,7 @@ const isBlank = (bytes: Buffer): boolean => {
 };
 
 const lineTooLong = (limit: number) =>
-  new ApiError(commonErrors.bodyTooLarge, `The line should be at most ${limit} bytes.`);
+  new ApiError(commonErrors.bodyTooLarge, `The line must be at most ${limit} bytes.`);
 
 /** A NewPlant in CSV. The id consists of decimal digits, as in a path. */
 const csvPlantSchema = plantSchema.extend({ id: plantPathSchema.shape.id });
@@ -83,7 +83,7 @@ const findColumns = (fields: CsvField[]): Columns => {
 const headerWrong = (what: string) =>
   new ApiError(
     commonErrors.fieldWrong,
-    `The header row of the CSV ${what}. It should be like id,name,tag, in any order.`,
+    `The header row of the CSV ${what}. It must be like id,name,tag, in any order.`,
   );
 
 const toCsvRow = (line: number, fields: CsvField[], columns: Columns): ImportRow =>

@@ -7,15 +7,15 @@ export const DEFAULT_LIMIT = 100;
 /** The maximum number of plants that are read by their ids at once: as many as fit on a page by default. */
 const MAX_IDS = 100;
 
-const ID_WRONG = 'should be an integer, from -9223372036854775808 to 9223372036854775807, in decimal digits';
-const LIMIT_WRONG = `should be an integer from 1 to ${MAX_LIMIT}`;
+const ID_WRONG = 'must be an integer, from -9223372036854775808 to 9223372036854775807, in decimal digits';
+const LIMIT_WRONG = `must be an integer from 1 to ${MAX_LIMIT}`;
 /**
  * The maximum length of `q`, in code points. PostgreSQL compares it at every position of a name, and no timeout can end that
  * within one row: with a name of 1 MB (the default `BODY_LIMIT`), a longer `q` could take seconds.
  */
 const MAX_Q_LENGTH = 100;
-const Q_WRONG = `should have 1 to ${MAX_Q_LENGTH} characters`;
-const CURSOR_WRONG = 'should be the cursor of a Link header';
+const Q_WRONG = `must have 1 to ${MAX_Q_LENGTH} characters`;
+const CURSOR_WRONG = 'must be the cursor of a Link header';
 
 const int64Text = (error: string) =>
   z
@@ -61,7 +61,7 @@ export const plantQuerySchema = z.strictObject({
   tag: storableText.optional().describe('Only plants with exactly this tag'),
   id: z
     .union([z.string().transform((text) => [text]), z.array(z.string())])
-    .pipe(z.array(int64Text(ID_WRONG)).max(MAX_IDS, `should be at most ${MAX_IDS} ids`))
+    .pipe(z.array(int64Text(ID_WRONG)).max(MAX_IDS, `must be at most ${MAX_IDS} ids`))
     .optional()
     .describe(`Only plants with one of these ids: \`?id=17&id=18\`, at most ${MAX_IDS}`),
   q: storableText

@@ -2,9 +2,9 @@ import { z } from 'zod';
 
 /** Any Unicode string that PostgreSQL's `text` can store: without U+0000 and unpaired surrogates. */
 export const storableText = z
-  .string({ error: ({ input }) => (input === undefined ? 'is required' : 'should be a string') })
-  .refine((text) => !text.includes('\0'), 'should not contain U+0000, which cannot be stored')
-  .refine((text) => text.isWellFormed(), 'should not contain an unpaired surrogate, which cannot be stored')
+  .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
+  .refine((text) => !text.includes('\0'), 'must not contain U+0000, which cannot be stored')
+  .refine((text) => text.isWellFormed(), 'must not contain an unpaired surrogate, which cannot be stored')
   .meta({ pattern: '^[^\\u0000]*$' });
 
 export const MIN_INT64 = -9_223_372_036_854_775_808n;
@@ -14,10 +14,10 @@ const int64 = z.int64({
   error: ({ input }) =>
     input === undefined
       ? 'is required'
-      : `should be a JSON number with an integer value from ${MIN_INT64} to ${MAX_INT64}`,
+      : `must be a JSON number with an integer value from ${MIN_INT64} to ${MAX_INT64}`,
 });
 
-const NOT_AN_OBJECT = { error: 'should be a JSON object' };
+const NOT_AN_OBJECT = { error: 'must be a JSON object' };
 
 /** Plant, the body of `PUT /plants/{id}` (specification §2). Other members, such as an id, are ignored. */
 export const plantSchema = z.object(

@@ -68,7 +68,7 @@ describe.each([9_223_372_036_854_775_807n, 9_007_199_254_740_993n, -9_223_372_03
         code: 1004,
       });
       const wrong = await plants.POST('/plants', { body: { id, name: 5 as never } });
-      expect(wrong.error?.errors).toEqual([{ pointer: '/name', detail: 'should be a string' }]);
+      expect(wrong.error?.errors).toEqual([{ pointer: '/name', detail: 'must be a string' }]);
       const { error, data } = await plants.GET('/plants/{id}', { params: { path: { id: 0n } } });
       expect([data, error?.code]).toEqual([undefined, 1201]);
     });

@@ -141,7 +141,7 @@ describe('code 1002: the body is too large', () => {
   test('according to its Content-Length', async () => {
     const response = await postBytes(tooLarge, json);
     expect(response.status).toBe(400);
-    expect(response.body).toEqual({ error: 1002, message: 'The body should be at most 1048576 bytes.' });
+    expect(response.body).toEqual({ error: 1002, message: 'The body must be at most 1048576 bytes.' });
     expect(response.headers.get('connection')).toBe('close');
   });
 
@@ -177,7 +177,7 @@ describe('code 1003: a field is missing or invalid', () => {
     expect(response.status).toBe(400);
     expect(response.body).toEqual({
       error: 1003,
-      message: 'id is required; name should be a string; tag should be a string.',
+      message: 'id is required; name must be a string; tag must be a string.',
     });
   });
 
@@ -186,7 +186,7 @@ describe('code 1003: a field is missing or invalid', () => {
     async (body) => {
       expect((await service.post(body)).body).toEqual({
         error: 1003,
-        message: 'The body should be a JSON object.',
+        message: 'The body must be a JSON object.',
       });
     },
   );

@@ -143,7 +143,7 @@ describe('the body', () => {
     expect(body).toEqual({
       ...counts(1, 0, 0, 2),
       errors: [
-        { line: 2, error: 1003, message: 'The element should be a JSON object.' },
+        { line: 2, error: 1003, message: 'The element must be a JSON object.' },
         { line: 3, id: 3, error: 1003, message: 'name is required.' },
       ],
     });
@@ -212,7 +212,7 @@ describe('the body', () => {
     const { body } = await importPlants([row(1, room), row(2, room + 1), row(3, 1)].join('\n'));
     expect(body).toEqual({
       ...counts(2, 0, 0, 1),
-      errors: [{ line: 2, error: 1002, message: 'The line should be at most 1048576 bytes.' }],
+      errors: [{ line: 2, error: 1002, message: 'The line must be at most 1048576 bytes.' }],
     });
   });
 });
@@ -233,7 +233,7 @@ describe('a row', () => {
     );
     expect([status, body]).toMatchObject([200, counts(1, 0, 0, 5)]);
     expect(body.errors).toMatchObject([
-      { line: 1, error: 1003, message: 'name should be a string.' },
+      { line: 1, error: 1003, message: 'name must be a string.' },
       { line: 4, id: 1, error: 1004, message: 'The id 1 is taken.' },
       { line: 5, error: 1000 },
       { line: 6, error: 1003 },
@@ -467,16 +467,13 @@ describe('maxErrors', () => {
 
 describe('the request', () => {
   test.each([
-    ['?onConflict=ignore', 'The parameter onConflict should be error, skip or replace.'],
+    ['?onConflict=ignore', 'The parameter onConflict must be error, skip or replace.'],
     ['?onconflict=skip', 'The parameter onconflict is not known.'],
-    ['?dryRun=1', 'The parameter dryRun should be true or false.'],
-    ['?dryRun', 'The parameter dryRun should be true or false.'],
-    ['?atomic=true&atomic=false', 'The parameter atomic should be true or false.'],
-    ['?maxErrors=10001', 'The parameter maxErrors should be an integer from 0 to 10000.'],
-    [
-      '?maxErrors=-1&x=1',
-      'The parameter maxErrors should be an integer from 0 to 10000. The parameter x is not known.',
-    ],
+    ['?dryRun=1', 'The parameter dryRun must be true or false.'],
+    ['?dryRun', 'The parameter dryRun must be true or false.'],
+    ['?atomic=true&atomic=false', 'The parameter atomic must be true or false.'],
+    ['?maxErrors=10001', 'The parameter maxErrors must be an integer from 0 to 10000.'],
+    ['?maxErrors=-1&x=1', 'The parameter maxErrors must be an integer from 0 to 10000. The parameter x is not known.'],
   ])('with %s → 400, code 1005', async (query, message) => {
     expect(await importPlants('{"id":1,"name":""}', { query })).toMatchObject({
       status: 400,

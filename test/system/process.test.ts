@@ -141,9 +141,7 @@ describe('npm start', () => {
   test('with an invalid configuration exits with 1 and prints a line for each variable', async () => {
     const { code, stderr } = await runCommand(['serve'], { PORT: 'x', LOG_LEVEL: 'loud', NODE_ENV: 'production' });
     expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /PORT is "x" and should be .*\nLOG_LEVEL is "loud" and should be .*\nDATABASE_URL is not set/,
-    );
+    expect(stderr).toMatch(/PORT is "x" and must be .*\nLOG_LEVEL is "loud" and must be .*\nDATABASE_URL is not set/);
   });
 });
 
