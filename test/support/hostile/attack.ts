@@ -1,7 +1,10 @@
 import { connect, type Socket } from 'node:net';
 
-/** The target of an attack. `token` may read and write; `largeId` is the id of a plant of nearly 1 MiB, followed by more of them. */
-export type Target = { port: number; token: string; largeId: number };
+/**
+ * The target of an attack. `token` may read and write; `largeId` is the id of a plant of nearly 1 MiB, followed by more of them;
+ * another transaction has locked `lockedId`.
+ */
+export type Target = { port: number; token: string; largeId: number; lockedId: number };
 
 /** Runs until `signal` aborts. */
 export type Attack = (target: Target, signal: AbortSignal) => Promise<void>;

@@ -1,5 +1,6 @@
+import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { type Attack, closed, open, repeatedly, requestBytes } from './attack.ts';
+import { type Attack, closed, open, repeatedly, requestBytes, type Target } from './attack.ts';
 
 /** How long to keep a connection that the store does not close, in ms. */
 const PATIENCE = 30_000;
@@ -25,6 +26,39 @@ const wideBody = gzipSync(`{"a":[${'{},'.repeat(349_000)}{}]}`);
 const deepBody = gzipSync('['.repeat(520_000));
 const compressedText = gzipSync(`${largeText}"}`);
 const tinyPieces = '1\r\nx\r\n'.repeat(200_000);
+
+/** Sends a request and reads what comes back, on many connections. The store closes them, or `milliseconds` do. */
+const sendAndRead =
+  (connections: number, bytes: (target: Target) => Buffer, milliseconds = PATIENCE): Attack =>
+  (target, signal) =>
+    repeatedly(connections, signal, async () => {
+      const socket = await open({ port: target.port, signal, reads: true });
+      socket?.write(bytes(target));
+      if (socket) await closed(socket, milliseconds);
+    });
+
+/** The start of an import in chunks, with a chunk of rows. */
+const startImport = (token: string, rows: string | Uint8Array, ...headers: string[]) => {
+  const fields = ['Content-Type: application/x-ndjson', 'Transfer-Encoding: chunked', ...headers];
+  const head = requestBytes(token, '/plants/import?onConflict=skip', { method: 'POST', headers: fields });
+  return Buffer.concat([head, asChunk(rows)]);
+};
+
+const asChunk = (bytes: string | Uint8Array) =>
+  Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), Buffer.from(bytes as string), Buffer.from('\r\n')]);
+
+const manyRows = gzipSync(Array.from({ length: 300_000 }, (_, i) => `{"id":${2_000_000 + i},"name":"Fir"}\n`).join(''));
+const oneLetter = 'x'.repeat(800_000);
+
+/** Leaves in the midst of an import whose rows, still compressed, keep the store busy. */
+const leaveImport =
+  (leave: (socket: Socket) => void): Attack =>
+  ({ port, token }, signal) =>
+    repeatedly(4, signal, async () => {
+      const socket = await open({ port, signal });
+      socket?.write(startImport(token, manyRows, 'Content-Encoding: gzip'), () => setTimeout(leave, 200, socket));
+      if (socket) await closed(socket, PATIENCE);
+    });
 
 /** Attacks that once crashed the store or blocked other clients, by name. */
 export const attacks: Record<string, Attack> = {
@@ -59,10 +93,49 @@ export const attacks: Record<string, Attack> = {
   'uploads in pieces of one byte': sendAndNeverRead(30, (token) =>
     post(token, tinyPieces, 'Transfer-Encoding: chunked'),
   ),
-  'searches without an index': ({ port, token }, signal) =>
-    repeatedly(6, signal, async () => {
+  'searches without an index': sendAndRead(6, ({ token }) =>
+    requestBytes(token, '/plants?q=zq', { headers: ['Connection: close'] }),
+  ),
+  'searches of long names for something nearly there': sendAndRead(8, ({ token }) =>
+    requestBytes(token, `/plants?q=${'x'.repeat(99)}y`, { headers: ['Connection: close'] }),
+  ),
+  'writes of a plant that another transaction has locked': sendAndRead(64, ({ token, lockedId }) =>
+    Math.random() < 0.5
+      ? post(token, `{"id":${lockedId},"name":"Fir"}`, 'Connection: close')
+      : requestBytes(token, `/plants/${lockedId}`, {
+          method: 'PUT',
+          headers: ['Connection: close'],
+          body: '{"name":"Fir"}',
+        }),
+  ),
+  'imports whose clients reset the connection': leaveImport((socket) => socket.resetAndDestroy()),
+  'imports whose clients end their side': leaveImport((socket) => socket.end()),
+  'imports of blank lines': ({ port, token }, signal) =>
+    repeatedly(20, signal, async () => {
       const socket = await open({ port, signal, reads: true });
-      socket?.write(requestBytes(token, '/plants?q=zq', { headers: ['Connection: close'] }));
+      socket?.write(startImport(token, '\n'));
+      const timer = setInterval(() => socket?.write(asChunk('\n')), 100);
       if (socket) await closed(socket, PATIENCE);
+      clearInterval(timer);
+    }),
+  'exports that are never read': sendAndNeverRead(20, (token) => requestBytes(token, '/plants/export')),
+  'names of 800 KB': sendAndRead(8, ({ token }) =>
+    post(token, `{"id":${5_000_000 + Math.floor(Math.random() * 20)},"name":"${oneLetter}"}`, 'Connection: close'),
+  ),
+  'writers with If-Match: * of one plant': sendAndRead(40, ({ token }) =>
+    requestBytes(token, '/plants/1000', {
+      method: 'PUT',
+      headers: ['If-Match: *', 'Connection: close'],
+      body: `{"name":"Fir ${Math.random()}"}`,
+    }),
+  ),
+  'bodies in gzip, chunked': sendAndRead(20, ({ token }) =>
+    post(token, compressedText, 'Transfer-Encoding: gzip, chunked', 'Connection: close'),
+  ),
+  'complete requests on connections that the client has ended': ({ port, token }, signal) =>
+    repeatedly(64, signal, async () => {
+      const socket = await open({ port, signal });
+      socket?.end(post(token, `{"id":${Math.ceil(Math.random() * 1e6) + 1e7},"name":"Fir"}`));
+      if (socket) await closed(socket, 1000);
     }),
 };
