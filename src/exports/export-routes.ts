@@ -58,6 +58,7 @@ export const addExportRoutes =
           await pipeline(bytes, response).catch(() => {});
         };
         const { signal } = request;
-        await plantExports.read({ format, tag, nameContains: q, progress, signal }, send).catch(fail);
+        const { tokenName: holder = '' } = response.locals;
+        await plantExports.read({ holder, format, tag, nameContains: q, progress, signal }, send).catch(fail);
       })
       .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
