@@ -14,6 +14,8 @@ export type RequestLimits = {
   longReads: BatchLimits;
   tokens: BatchLimits;
   newTokens: BatchLimits;
+  /** How often the token of a request is checked again while its body or response streams, in ms. */
+  tokenCheckInterval: number;
   searches: BatchLimits;
   changes: BatchLimits;
   lockedPlants: BatchLimits;
@@ -44,6 +46,7 @@ const OUTPUT_BYTES = 33_554_432;
 const EXPORTS = { count: 2, stallTimeout: 60_000 };
 const MAX_IMPORTS = 4;
 const ROW_TIMEOUT = 60_000;
+const TOKEN_CHECK_INTERVAL = 5000;
 
 /** Divides REQUEST_TIMEOUT: a fifth for the token, and the rest for the operation. */
 export const limitRequests = ({
@@ -83,6 +86,7 @@ export const limitRequests = ({
     // One connection for unknown tokens, which may be invalid, and two for tokens that were valid before: one may hang.
     newTokens: { ...limits, batches: 1, deadline: lookUpTimeout },
     tokens: { ...limits, deadline: lookUpTimeout },
+    tokenCheckInterval: TOKEN_CHECK_INTERVAL,
     // Plants of up to BODY_LIMIT and pages of up to 1 MiB: 2 MiB in progress.
     longReads: limits,
     // Searches may take seconds, and changes wait for locked rows, so each has its own share of the connections.

@@ -91,7 +91,7 @@ export const createService = async (options: ServiceOptions) => {
     observer: instruments.observeImports,
     trace: instruments.traceBulk,
   });
-  const { requireScope } = tokens;
+  const { requireScope, watchToken } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
   const bodies = { limit: config.bodyLimit, slots: createBodySlots({ count: bodySlots }) };
   const outputBudget = createOutputBudget({ limit: outputBytes });
@@ -102,10 +102,11 @@ export const createService = async (options: ServiceOptions) => {
     health: health.routes,
     features: [
       // First, because `/plants/:id` also matches the paths of exports and imports.
-      addExportRoutes({ plantExports, requireReadScope, stallTimeout: exports.stallTimeout }),
+      addExportRoutes({ plantExports, requireReadScope, watchToken, stallTimeout: exports.stallTimeout }),
       addImportRoutes({
         importer,
         requireWriteScope,
+        watchToken,
         readRows: createImportBodyReader({
           bodies,
           pauseTimeout: config.requestTimeout,

@@ -9,7 +9,6 @@ export const createSlots = (count: number, what: string) => {
   const held = new Map<string, number>();
   let taken = 0;
   return {
-    taken: (): number => taken,
     /** @returns a function that releases the slot, once. @throws {OverloadedError} */
     take: (holder: string): (() => void) => {
       const own = held.get(holder) ?? 0;

@@ -1,61 +1,61 @@
 import { Readable } from 'node:stream';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { clientDisconnected, resumeReading } from './gather-body.ts';
+import { resumeReading } from './gather-body.ts';
 
-/** How many pieces, of at most 4 KiB, to read ahead. Not a number of bytes, because a piece can be as small as one. */
-const MAX_AHEAD = 16;
+/**
+ * How much to read ahead, in bytes. So much, because Node.js notices that a client has left only when it has read all that the
+ * client sent.
+ */
+const MAX_AHEAD = 8_388_608;
+/** What a piece takes beside its bytes, which can be as few as one. */
+const PIECE_OVERHEAD = 256;
 
 type StreamOptions = {
   /** How long the client may pause between bytes, in ms. Does not include time during which the service does not read. */
   pauseTimeout: number;
-  /** Makes the iterator throw the signal's reason. */
+  /** Makes the iterator throw the signal's reason. Must be aborted when the client disconnects. */
   signal: AbortSignal;
 };
+
+const sizeOf = (piece: Buffer) => piece.length + PIECE_OVERHEAD;
 
 /**
  * Reads the raw body of a request piece by piece, with backpressure and without a timeout as a whole. (Node's own iterator
  * never sets the request flowing, so connections.ts would treat it as unread.)
- * @throws {ApiError} 1000 if the client disconnects, 1203 if it pauses too long; the signal's reason
+ * @throws {ApiError} 1203 if the client pauses too long; the signal's reason
  */
 export const streamBody = (
   request: Request,
-  response: Response,
   { pauseTimeout, signal }: StreamOptions,
 ): AsyncIterableIterator<Buffer> => {
+  let ahead = 0;
   const body = new Readable({
     objectMode: true,
-    highWaterMark: MAX_AHEAD,
-    read: () => {
-      if (request.isPaused()) resumeReading(request);
-    },
+    read: () => {},
     destroy: (error, done) => {
       // Holds the connection, so that Node.js does not parse what follows.
       if (!request.readableEnded) request.pause();
       request.off('data', onData).off('end', onEnd);
-      response.off('close', onClose);
       signal.removeEventListener('abort', onAbort);
       done(error);
     },
   });
   const onData = (piece: Buffer) => {
-    if (!body.push(piece)) request.pause();
+    ahead += sizeOf(piece);
+    body.push(piece);
+    if (ahead > MAX_AHEAD) request.pause();
   };
   const onEnd = () => body.push(null);
   const fail = (error: unknown) => void body.destroy(error as Error);
-  const onClose = () => fail(clientDisconnected());
   const onAbort = () => fail(signal.reason);
 
   request.on('data', onData).on('end', onEnd);
-  response.on('close', onClose);
   signal.addEventListener('abort', onAbort);
   // The iterator throws it. Without a listener, an error before or after the iteration would crash the process.
   body.on('error', () => {});
-  if (response.destroyed) onClose();
   if (signal.aborted) onAbort();
-  response.locals.failBody = fail;
-
   const pieces: AsyncIterator<Buffer> = body[Symbol.asyncIterator]();
   return {
     [Symbol.asyncIterator]() {
@@ -68,7 +68,11 @@ export const streamBody = (
       // Handles data that arrived while the process was busy first.
       const timer = setTimeout(() => setImmediate(onTimeout), pauseTimeout);
       try {
-        return await pieces.next();
+        const next = await pieces.next();
+        if (next.done) return next;
+        ahead -= sizeOf(next.value);
+        if (ahead <= MAX_AHEAD && request.isPaused()) resumeReading(request);
+        return next;
       } finally {
         isOver = true;
         clearTimeout(timer);

@@ -39,7 +39,7 @@ const exportTo = async ({ file, format, filter, signal, url }: ExportToOptions):
   const progress = { rows: 0 };
   const endProgress = showProgress((seconds) => describeProgress(seconds, progress.rows));
   try {
-    await read({ ...filter, format: format.format, progress, signal }, (bytes) =>
+    await read({ ...filter, holder: '', format: format.format, progress, signal }, (bytes) =>
       writeFileBytes(file, format, { bytes, signal }),
     );
     return progress.rows;

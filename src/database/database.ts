@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
-import { Client, type ClientConfig, Pool } from 'pg';
+import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
@@ -43,6 +43,17 @@ export const withClient = async <Result>(
   } finally {
     client.end().catch(() => {});
   }
+};
+
+/** How often PostgreSQL looks whether it still has a client while a statement runs or waits for a lock, in ms. */
+const CLIENT_CHECK_INTERVAL = 5000;
+
+/**
+ * Makes PostgreSQL end a statement whose connection is closed. Only Linux, macOS and BSD know the setting; without it, a lost
+ * client is noticed with the first row.
+ */
+export const endWithClient = async (client: ClientBase): Promise<void> => {
+  await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`).catch(() => {});
 };
 
 /** A connection must be open after this many intervals. */

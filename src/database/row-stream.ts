@@ -1,12 +1,10 @@
 import { Readable } from 'node:stream';
 import { Client, Query, type QueryArrayConfig } from 'pg';
-import { BULK_STATEMENT_TIMEOUT } from './database.ts';
+import { BULK_STATEMENT_TIMEOUT, endWithClient } from './database.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** The size of the pieces of a stream, in bytes. The stall timeout of a response restarts with each piece that the client reads. */
 const PIECE = 16_384;
-/** How often PostgreSQL looks whether it still has a client while it finds no rows, in ms. */
-const CLIENT_CHECK_INTERVAL = 5000;
 
 export type RowStreamOptions = {
   url: string;
@@ -43,8 +41,7 @@ export const openRowStream = async <Row extends unknown[]>(
     await client.connect();
     closeWhenSilent(client);
     startSilenceTimeout(client, connectTimeout);
-    // Only Linux, macOS and BSD know it. Without it, PostgreSQL notices a lost client when it sends a row.
-    await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`).catch(() => {});
+    await endWithClient(client);
     await client.query(`SET statement_timeout = 0; SET enable_sort = ${maySort}`);
   } catch (error) {
     client.end().catch(() => {});

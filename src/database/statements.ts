@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { endWithClient } from './database.ts';
 import { startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** Runs statements. */
@@ -11,6 +12,8 @@ export type Statements = {
 export type PoolStatements = Statements & {
   /** `release` closes the connection, which drops temporary tables and rolls back an open transaction. */
   reserve: () => Promise<Statements & { release: () => void }>;
+  /** The same, until `cut` is aborted, which closes the connections in use. */
+  until: (cut: AbortSignal | undefined) => PoolStatements;
 };
 
 type PoolStatementsOptions = {
@@ -29,36 +32,42 @@ export const createPoolStatements = ({
   onConnectionLost,
 }: PoolStatementsOptions): PoolStatements & { close: () => Promise<void> } => {
   const busy = new Set<PoolClient>();
+  const prepared = new WeakSet<PoolClient>();
   let closed: Promise<void> | undefined;
   pool.on('error', onConnectionLost);
 
-  const acquire = async (): Promise<PoolClient> => {
+  const acquire = async (cut: AbortSignal | undefined) => {
+    cut?.throwIfAborted();
     const client = closed ? undefined : await pool.connect();
-    if (client && !closed) {
-      busy.add(client);
-      return client;
+    if (!client || closed || cut?.aborted) {
+      client?.release(true);
+      throw cut?.reason ?? new Error('Connection terminated: the pool is closed');
     }
-    client?.release(true);
-    throw new Error('Connection terminated: the pool is closed');
+    const close = () => void client.end();
+    busy.add(client);
+    cut?.addEventListener('abort', close);
+    const release = (isClosed = false) => {
+      busy.delete(client);
+      cut?.removeEventListener('abort', close);
+      client.release(isClosed);
+    };
+    if (!prepared.has(client)) await endWithClient(client);
+    prepared.add(client);
+    return { client, release };
   };
 
-  const release = (client: PoolClient, isClosed = false) => {
-    busy.delete(client);
-    client.release(isClosed);
-  };
-
-  return {
+  const createStatements = (cut?: AbortSignal): PoolStatements => ({
     // Not `pool.query`, which closes the connection if PostgreSQL rejects the statement, for example because an id is taken.
     query: async <Row extends object>(sql: string, values: unknown[] = []) => {
-      const client = await acquire();
+      const { client, release } = await acquire(cut);
       try {
         return (await client.query<Row>(sql, values)).rows;
       } finally {
-        release(client);
+        release();
       }
     },
     reserve: async () => {
-      const client = await acquire();
+      const { client, release } = await acquire(cut);
       // Between statements it may be silent for as long as the client of an import is.
       stopSilenceTimeout(client);
       return {
@@ -70,9 +79,14 @@ export const createPoolStatements = ({
             stopSilenceTimeout(client);
           }
         },
-        release: () => release(client, true),
+        release: () => release(true),
       };
     },
+    until: createStatements,
+  });
+
+  return {
+    ...createStatements(),
     close: () => {
       if (!closed) {
         closed = pool.end();

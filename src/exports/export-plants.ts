@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { OverloadedError } from '../batching/batch-queue.ts';
 import { type BulkTrace, untraced } from '../batching/bulk-trace.ts';
+import { createSlots } from '../batching/slots.ts';
 import { isStatementTimeout } from '../database/database-error.ts';
 import { openRowStream, type RowStreamOptions } from '../database/row-stream.ts';
 import { SilenceError } from '../database/silence-timeout.ts';
@@ -16,6 +16,8 @@ type PlantExportsOptions = {
 };
 
 type ReadOptions = PlantFilter & {
+  /** The name of the token, which has at most half of the slots. */
+  holder: string;
   format: ExportFormat;
   /** Counts the plants that are read. */
   progress: { rows: number };
@@ -24,6 +26,7 @@ type ReadOptions = PlantFilter & {
 };
 
 export const createPlantExports = ({ database, limit, trace = untraced }: PlantExportsOptions) => {
+  const slots = createSlots(limit, 'exports');
   const counts = { inProgress: 0, rows: 0 };
   return {
     /** `rows`: plants read by all exports since the process started. */
@@ -34,8 +37,7 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
      * @throws {OverloadedError} {SearchTimeoutError} errors of PostgreSQL and of `use`
      */
     read: async (options: ReadOptions, use: (bytes: Readable) => Promise<void>): Promise<void> => {
-      if (counts.inProgress >= limit) throw new OverloadedError('Too many exports are in progress.');
-      const { format, progress, signal, ...filter } = options;
+      const { holder, format, progress, signal, ...filter } = options;
       const { head, write } = rowWriters[format];
       const writeAndCount = (row: PlantRow) => {
         counts.rows += 1;
@@ -46,6 +48,7 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
       const maySort = filter.nameContains !== undefined;
       const { text, values } = selectPlants(filter);
       const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal };
+      const release = slots.take(holder);
       counts.inProgress += 1;
       await trace('export', async (note) => {
         try {
@@ -56,6 +59,7 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
         } finally {
           note({ rows: progress.rows });
           counts.inProgress -= 1;
+          release();
         }
       });
     },

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { RequestHandler, Router } from 'express';
+import type { Request, RequestHandler, Response, Router } from 'express';
 import { z } from 'zod';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
@@ -27,13 +27,15 @@ const DISCONNECTED = ['ERR_STREAM_PREMATURE_CLOSE', 'ABORT_ERR'];
 type ExportRoutesOptions = {
   plantExports: Pick<PlantExports, 'read'>;
   requireReadScope: RequestHandler;
+  /** @returns a signal that is aborted with the error that cuts the export off */
+  watchToken: (request: Request, response: Response) => AbortSignal;
   /** How long the client may read nothing, in ms. */
   stallTimeout: number;
 };
 
 /** Adds `GET /plants/export`. To be added before `/plants/:id`, which also matches the path. */
 export const addExportRoutes =
-  ({ plantExports, requireReadScope, stallTimeout }: ExportRoutesOptions) =>
+  ({ plantExports, requireReadScope, watchToken, stallTimeout }: ExportRoutesOptions) =>
   (router: Router): void =>
     void router
       .route('/plants/export')
@@ -42,8 +44,10 @@ export const addExportRoutes =
         const { format, tag, q } = parseParameters(exportQuerySchema, request.query);
         const progress = { rows: 0 };
         // The request log already says that the client disconnected or was disconnected.
+        const tokenEnd = watchToken(request, response);
         const fail = (error: NodeJS.ErrnoException) => {
-          if (!DISCONNECTED.includes(error.code ?? '')) next(error);
+          if (tokenEnd.aborted) next(tokenEnd.reason);
+          else if (!DISCONNECTED.includes(error.code ?? '')) next(error);
         };
         const send = async (bytes: Readable) => {
           response.setHeader('Content-Type', rowWriters[format].type);
@@ -57,7 +61,8 @@ export const addExportRoutes =
           // incomplete response.
           await pipeline(bytes, response).catch(() => {});
         };
-        const { signal } = request;
-        await plantExports.read({ format, tag, nameContains: q, progress, signal }, send).catch(fail);
+        const signal = AbortSignal.any([request.signal, tokenEnd]);
+        const { tokenName: holder = '' } = response.locals;
+        await plantExports.read({ holder, format, tag, nameContains: q, progress, signal }, send).catch(fail);
       })
       .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));

@@ -11,7 +11,8 @@ const HOST = /^(\[[\da-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
 
 /**
  * Rejects requests that a proxy and this service may interpret differently: HTTP/1.1 with a missing or invalid Host
- * (RFC 9112 §3.2), or with a repeated header that must be single.
+ * (RFC 9112 §3.2), a repeated header that must be single, or a transfer coding other than `chunked` (§7), which Node.js
+ * would ignore.
  */
 export const checkHeaders: RequestHandler = (request, response, next) => {
   const problem = findProblem(request);
@@ -21,9 +22,10 @@ export const checkHeaders: RequestHandler = (request, response, next) => {
 };
 
 const findProblem = ({ headers, headersDistinct, httpVersion }: IncomingMessage): string | undefined => {
-  const { host } = headers;
+  const { host, 'transfer-encoding': coding = 'chunked' } = headers;
   if (host === undefined && httpVersion !== '1.0') return 'The Host header is missing.';
   if (host !== undefined && !HOST.test(host)) return 'The Host header is not a host with an optional port.';
+  if (coding.toLowerCase() !== 'chunked') return 'The Transfer-Encoding must be chunked.';
   const repeated = SINGLE_HEADERS.find((name) => (headersDistinct[name.toLowerCase()]?.length ?? 0) > 1);
   return repeated && `There is more than one ${repeated} header.`;
 };

@@ -24,7 +24,7 @@ const MAX_ATOMIC_LENGTH = 16_777_216;
 export const importAtomically = async (
   read: ReadRows,
   options: ImportOptions,
-  { repository, signal }: { repository: ImportRepository; signal: AbortSignal },
+  { repository, signal, cut }: { repository: ImportRepository; signal: AbortSignal; cut?: AbortSignal | undefined },
 ): Promise<ImportSummary> => {
   const tally = createTally(options);
   let advice = 'Nothing is stored. Repeat the import.';
@@ -33,10 +33,11 @@ export const importAtomically = async (
     const plants = await readAll(read, tally, signal);
     if (tally.isOver()) return refusal();
     // If a row is already known to fail, only checks the others.
-    const writer = await repository.open({ ...options, dryRun: options.dryRun || tally.counts.failed > 0 });
+    const writer = await repository.open({ ...options, dryRun: options.dryRun || tally.counts.failed > 0 }, cut);
     try {
       for await (const chunk of chunksOf([plants.toSorted(byId)])) {
         tally.addAll(chunk, await writer.store(chunk));
+        signal.throwIfAborted();
         if (tally.isOver()) break;
       }
       if (tally.counts.failed > 0) return refusal();

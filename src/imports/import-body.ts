@@ -2,7 +2,6 @@ import { aborted } from 'node:util';
 import type { Request, Response } from 'express';
 import type { BodySlots } from '../bodies/body-slots.ts';
 import { bodyDecompressor } from '../bodies/decompress.ts';
-import { clientDisconnected } from '../bodies/gather-body.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { createBodyReader, decodeText, sendContinue } from '../bodies/read-json-body.ts';
 import { streamBody } from '../bodies/stream-body.ts';
@@ -23,8 +22,11 @@ type ImportBodyOptions = {
   rowTimeout: number;
 };
 
-/** @throws {ApiError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader */
-export type ImportBodyReader = (request: Request, response: Response) => ReadRows;
+/**
+ * `end` ends the import with an error.
+ * @throws {ApiError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader
+ */
+export type ImportBodyReader = (request: Request, response: Response, end: (error: unknown) => void) => ReadRows;
 
 /** Reads the rows of a request. Buffers a JSON array; streams the other formats. */
 export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: ImportBodyOptions): ImportBodyReader => {
@@ -41,7 +43,7 @@ export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: Imp
     yield* readJsonArray(await Promise.race([readArray(request, response), whenAborted]));
   }
 
-  return (request, response) => {
+  return (request, response, end) => {
     const type = readMediaType(IMPORT_TYPES, request.headers['content-type']);
     const decompress = bodyDecompressor(request);
     if (type === 'application/json') return (signal) => readArrayRows(request, response, signal);
@@ -50,8 +52,9 @@ export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: Imp
       const stalled = new AbortController();
       const signal = AbortSignal.any([importSignal, stalled.signal]);
       sendContinue(request, response);
-      const pieces = streamBody(request, response, { pauseTimeout, signal });
-      const bytes = whileWanted(decompress ? decompress(pieces) : pieces, response, signal);
+      response.locals.failBody = end;
+      const pieces = streamBody(request, { pauseTimeout, signal });
+      const bytes = whileWanted(decompress ? decompress(pieces) : pieces, signal);
       const onStalled = () =>
         stalled.abort(new ApiError(commonErrors.requestTooSlow, 'The body has had no row for too long.'));
       return withTimer(readRows(bytes, { maxLineBytes: bodies.limit }), rowTimeout, onStalled);
@@ -60,9 +63,8 @@ export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: Imp
 };
 
 /** Stops within a piece of the body that decompresses to many: 64 KiB of gzip can become 64 MB. */
-async function* whileWanted(bytes: AsyncIterable<Buffer>, response: Response, signal: AbortSignal) {
+async function* whileWanted(bytes: AsyncIterable<Buffer>, signal: AbortSignal) {
   for await (const piece of bytes) {
-    if (response.destroyed) throw clientDisconnected();
     signal.throwIfAborted();
     yield piece;
   }

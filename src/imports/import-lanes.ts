@@ -1,7 +1,7 @@
 import { OutcomeUnknownError } from '../database/database-error.ts';
 import { lengthOf, type PlantRow } from './import.ts';
 import type { Pace } from './import-pace.ts';
-import type { ImportWriter } from './import-repository.ts';
+import type { ImportWriter, StoreRows } from './import-repository.ts';
 import type { ImportTally } from './import-tally.ts';
 
 /** The limits of a chunk: rows, and characters of their names and tags. Small enough that other writes run between chunks. */
@@ -33,6 +33,8 @@ type LanesOptions = {
   open: () => Promise<ImportWriter>;
   pace: Pace;
   tally: ImportTally;
+  /** Stops the lanes before their next statements. */
+  signal: AbortSignal;
   onStored: () => void;
   /** Called with the error of each chunk that failed. */
   onFailed: (cause: unknown) => void;
@@ -42,7 +44,7 @@ type LanesOptions = {
  * Stores chunks concurrently. A chunk waits for earlier chunks that share an id with it, so that the first row with an id
  * wins.
  */
-export const createLanes = ({ open, pace, tally, onStored, onFailed }: LanesOptions) => {
+export const createLanes = ({ open, pace, tally, signal, onStored, onFailed }: LanesOptions) => {
   let writer: ImportWriter | undefined;
   /** Chunks in order, until they are stored. `after`: the last line of the chunk before. */
   const unfinished = new Set<{ ids: Set<bigint>; after: number; settled: Promise<void> }>();
@@ -57,7 +59,7 @@ export const createLanes = ({ open, pace, tally, onStored, onFailed }: LanesOpti
   };
 
   return {
-    /** Waits for a free lane and sends a chunk. @throws the error of an earlier chunk, or of `open` */
+    /** Waits for a free lane and sends a chunk. @throws the error of an earlier chunk, or of `open`; the signal's reason */
     send: async (rows: PlantRow[]): Promise<void> => {
       writer ??= await open();
       const { lanes, store } = writer;
@@ -68,10 +70,14 @@ export const createLanes = ({ open, pace, tally, onStored, onFailed }: LanesOpti
         await Promise.race(unfinished.values().map(({ settled }) => settled));
       }
       if (failure !== undefined) throw failure.cause;
+      signal.throwIfAborted();
       const chunk = { ids, after: sentUpTo, settled: Promise.resolve() };
       unfinished.add(chunk);
       sentUpTo = rows.at(-1)?.line ?? sentUpTo;
-      chunk.settled = pace(rows, store)
+      // A chunk may be stored in parts. With the reason as an outcome, those already stored are counted.
+      const storeUnlessStopped: StoreRows = async (part) =>
+        signal.aborted ? part.map(() => signal.reason) : store(part);
+      chunk.settled = pace(rows, storeUnlessStopped)
         .then((outcomes) => {
           tally.addAll(rows, outcomes);
           unfinished.delete(chunk);

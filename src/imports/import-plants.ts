@@ -16,8 +16,10 @@ type ImportSettings = {
   repository: ImportRepository;
   /** By default, at full speed. */
   pace?: Pace | undefined;
-  /** Stops the import before its next row. */
+  /** Stops the import before its next rows. */
   signal: AbortSignal;
+  /** Cuts off the statements in progress. */
+  cut?: AbortSignal | undefined;
   /** Called after each chunk. */
   onProgress?: ((progress: ImportProgress) => void) | undefined;
 };
@@ -38,15 +40,16 @@ export const importPlants = (
 const importInChunks = async (
   read: ReadRows,
   options: ImportOptions,
-  { repository, pace = (rows, store) => store(rows), signal: stopSignal, onProgress }: ImportSettings,
+  { repository, pace = (rows, store) => store(rows), signal: stopSignal, cut, onProgress }: ImportSettings,
 ): Promise<ImportSummary> => {
   const tally = createTally(options);
   // A chunk can also end the import, while the reader waits for a row that may never come.
   const ending = new AbortController();
   const signal = AbortSignal.any([stopSignal, ending.signal]);
   const lanes = createLanes({
-    open: () => repository.open(options),
+    open: () => repository.open(options, cut),
     pace,
+    signal: stopSignal,
     tally,
     onStored: () => {
       onProgress?.({ ...tally.counts, storedUpTo: lanes.storedUpTo() });

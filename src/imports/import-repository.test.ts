@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { PoolStatements } from '../database/statements.ts';
 import { createImportRepository } from './import-repository.ts';
 
 const row = { line: 1, plant: { id: 1n, name: 'Fir' } };
@@ -14,8 +15,13 @@ const start = (refuse: (sql: string) => object | undefined = () => undefined) =>
     if (error) throw error;
     return [{ created: null }] as Row[];
   };
+  const statements: PoolStatements = {
+    query,
+    reserve: async () => ({ query, release: () => {} }),
+    until: () => statements,
+  };
   const repository = createImportRepository({
-    statements: { query, reserve: async () => ({ query, release: () => {} }) },
+    statements: { until: () => statements },
   });
   return { repository, sent };
 };

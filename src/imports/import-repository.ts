@@ -26,21 +26,25 @@ export type ImportWriter = {
 type WriterOptions = Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>;
 
 export type ImportRepository = {
-  /** @throws errors of PostgreSQL */
-  open: (options: WriterOptions) => Promise<ImportWriter>;
+  /** `cut` closes the connections of the statements in progress. @throws errors of PostgreSQL */
+  open: (options: WriterOptions, cut?: AbortSignal) => Promise<ImportWriter>;
 };
 
 /** Stores or checks plants with distinct ids. @returns the outcome for an id */
 type Run = (statements: Statements, plants: NewPlant[]) => Promise<(id: bigint) => RowOutcome>;
 
-export const createImportRepository = ({ statements }: { statements: PoolStatements }): ImportRepository => ({
-  open: async ({ onConflict, dryRun, atomic }) => {
+export const createImportRepository = ({
+  statements,
+}: {
+  statements: Pick<PoolStatements, 'until'>;
+}): ImportRepository => ({
+  open: async ({ onConflict, dryRun, atomic }, cut) => {
     // On any connection: the table itself tells which ids occurred earlier in the import.
     if (!dryRun && !atomic && onConflict !== 'replace') {
       const run = onConflict === 'error' ? createInsertUntilTaken() : insertOrSkip;
-      return { store: storeWith(statements, run), lanes: LANES };
+      return { store: storeWith(statements.until(cut), run), lanes: LANES };
     }
-    const own = await statements.reserve();
+    const own = await statements.until(cut).reserve();
     try {
       const isTransaction = atomic && !dryRun;
       if (isTransaction) await own.query('BEGIN');

@@ -1,5 +1,6 @@
-import type { RequestHandler, Router } from 'express';
+import type { Request, RequestHandler, Response, Router } from 'express';
 import { stringifyExact } from '../bodies/exact-json.ts';
+import { clientDisconnected } from '../bodies/gather-body.ts';
 import { closeIfUnread } from '../http/close-if-unread.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
@@ -11,13 +12,15 @@ import type { PlantImporter } from './plant-importer.ts';
 type ImportRoutesOptions = {
   importer: PlantImporter;
   requireWriteScope: RequestHandler;
+  /** @returns a signal that is aborted with the error that ends the import */
+  watchToken: (request: Request, response: Response) => AbortSignal;
   readRows: ImportBodyReader;
   outputBudget: OutputBudget;
 };
 
 /** Adds `POST /plants/import`. To be added before `/plants/:id`, which also matches the path. */
 export const addImportRoutes =
-  ({ importer, requireWriteScope, readRows, outputBudget }: ImportRoutesOptions) =>
+  ({ importer, requireWriteScope, watchToken, readRows, outputBudget }: ImportRoutesOptions) =>
   (router: Router): void =>
     void router
       .route('/plants/import')
@@ -25,7 +28,13 @@ export const addImportRoutes =
         const query = parseParameters(importQuerySchema, request.query);
         const startedAt = performance.now();
         const { tokenName: token = '' } = response.locals;
-        const summary = await importer.run(token, query, readRows(request, response), (end) => {
+        const ending = new AbortController();
+        const signal = AbortSignal.any([ending.signal, watchToken(request, response)]);
+        const read = readRows(request, response, (error) => ending.abort(error));
+        const onClose = () => ending.abort(clientDisconnected());
+        response.once('close', onClose);
+        if (response.destroyed) onClose();
+        const summary = await importer.run({ token, query, read, signal }, (end) => {
           const duration = Math.round(performance.now() - startedAt);
           request.log.info({ token, ...query, ...end, duration }, 'import ended');
         });

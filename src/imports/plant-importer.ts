@@ -32,6 +32,21 @@ type PlantImporterOptions = {
   trace?: BulkTrace | undefined;
 };
 
+type Import = {
+  /** The name of the token, which has at most half of the slots. */
+  token: string;
+  query: ImportOptions;
+  read: ReadRows;
+  /** Stops the import. Its reason becomes the cause of the error. */
+  signal: AbortSignal;
+};
+
+/**
+ * How long statements in progress may take after an import was stopped, in ms. Usually they take less, and the response can
+ * say what is stored; one that waits for a lock must not hold the slot of a client that is gone.
+ */
+const GRACE = 5000;
+
 /** Runs the imports of a process. */
 export const createPlantImporter = (options: PlantImporterOptions) => {
   const { repository, pace, maxImports, observer, trace = untraced } = options;
@@ -49,19 +64,21 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
 
   return {
     /**
-     * Imports the rows that `read` returns. Calls `onEnd` once, even if the client has disconnected. `token`: the name of the
-     * token, which has at most half of the slots.
+     * Calls `onEnd` once, even if the client has disconnected. If the signal is aborted, the import stops; its statements in
+     * progress are cut off after GRACE.
      * @throws {OverloadedError} too many imports are in progress; errors of `read` and `importPlants`
      */
-    run: async (
-      token: string,
-      query: ImportOptions,
-      read: ReadRows,
-      onEnd: (end: ImportEnd) => void,
-    ): Promise<ImportSummary> => {
+    run: async ({ token, query, read, signal }: Import, onEnd: (end: ImportEnd) => void): Promise<ImportSummary> => {
       const release = slots.take(token);
       observer?.begin();
       const onProgress = startCounting(query);
+      const stop = AbortSignal.any([stopping.signal, signal]);
+      const cut = new AbortController();
+      let grace: NodeJS.Timeout | undefined;
+      const startGrace = () => {
+        grace = setTimeout(() => cut.abort(stop.reason), GRACE);
+      };
+      stop.addEventListener('abort', startGrace, { once: true });
       try {
         return await trace('import', async (note) => {
           const finish = (counts: ImportCounts, how: Omit<ImportEnd, keyof ImportCounts>) => {
@@ -71,7 +88,7 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
             onEnd(end);
           };
           try {
-            const settings = { repository, pace, signal: stopping.signal, onProgress };
+            const settings = { repository, pace, signal: stop, cut: cut.signal, onProgress };
             const summary = await importPlants(read, query, settings);
             const { errors: _errors, isAccepted, ...counts } = summary;
             finish(counts, { outcome: isAccepted ? 'completed' : 'refused' });
@@ -83,6 +100,8 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
           }
         });
       } finally {
+        stop.removeEventListener('abort', startGrace);
+        clearTimeout(grace);
         release();
         observer?.end();
       }

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { BatchLimits } from '../batching/batch-queue.ts';
 import { createStatementQueue } from '../batching/statement-queue.ts';
@@ -17,7 +17,7 @@ const limits: BatchLimits = {
 
 /** Enough turns of the event loop for everything in these tests. */
 const turns = async () => {
-  for (let turn = 0; turn < 5; turn++) await setImmediate();
+  for (let turn = 0; turn < 10; turn++) await setImmediate();
 };
 
 /** Plants with ids below 100 are short, those below 200 are long, and others do not exist. */
@@ -114,4 +114,12 @@ test('the read of a long plant has the remaining time of its request', async () 
   const { find, outcome, long } = start();
   expect(await outcome(find(101n, undefined, 50))).toBe('RangeError');
   long[0]?.end();
+});
+
+test('requests that share the read of a long plant give it the time of the one that has the most left', async () => {
+  const { find, outcome, long } = start();
+  const outcomes = [outcome(find(101n, undefined, 50)), outcome(find(101n))];
+  await setTimeout(100);
+  for (const { end } of long) end();
+  expect(await Promise.all(outcomes)).toEqual(['101 long', '101 long']);
 });

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type BatchLimits, createBatchQueue } from '../batching/batch-queue.ts';
 import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
 import type { StatementQueue } from '../batching/statement-queue.ts';
@@ -24,12 +25,15 @@ export const createPlantReader = ({ repository, limits, lateError, longReads, ob
     let row: Promise<StoredPlant | undefined> | undefined;
     return (reader: Reader) => {
       readers.push(reader);
-      row ??= longReads({
-        send: () => repository.findLong(id),
-        bytes: 0,
-        timeout: reader.timeout,
-        isAbandoned: () => readers.every(({ isAbandoned }) => isAbandoned()),
-      });
+      // Once all requests of the batch are here: the one that has the most time left decides.
+      row ??= setImmediate().then(() =>
+        longReads({
+          send: () => repository.findLong(id),
+          bytes: 0,
+          timeout: Math.max(...readers.map(({ timeout }) => timeout)),
+          isAbandoned: () => readers.every(({ isAbandoned }) => isAbandoned()),
+        }),
+      );
       return row;
     };
   };

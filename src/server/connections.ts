@@ -18,6 +18,8 @@ const LINGER_TIME = 1000;
  */
 const MAX_LINGERING = 256;
 
+const NOTHING = Buffer.alloc(0);
+
 /** A response, with `locals` if Express handles it. */
 export type ServedResponse = ServerResponse & Partial<Pick<Response, 'locals'>>;
 
@@ -153,6 +155,19 @@ export const createConnections = () => {
           connection.acceptedAt = now;
         } else if (now - connection.acceptedAt >= (connection.current?.locals?.allowedPause ?? timeout))
           socket.destroy();
+      }
+    },
+    /**
+     * Closes connections whose clients are gone, where Node.js would notice it only with the response. A client that has
+     * ended its side may wait for it, or have closed the connection. Then its system resets the connection when data
+     * arrives, here an interim response (RFC 9110 §15.2). While a connection is not read, a write of nothing shows a reset.
+     */
+    probe: (): void => {
+      for (const [socket, { current }] of connections) {
+        if (current === undefined || current.headersSent || !socket.writable) continue;
+        if (!socket.readableEnded) {
+          if (socket.isPaused()) socket.write(NOTHING);
+        } else if (current.req.httpVersion === '1.1') current.writeContinue();
       }
     },
   };

@@ -42,6 +42,8 @@ export const createHttpServer = (options: HttpServerOptions) => {
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL,
   });
+  // A client that has sent its last request may end its side, and gets its responses. Missing in the types of Node.js.
+  Object.assign(server, { httpAllowHalfOpen: true });
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
   const connections = createConnections();
   const { refuseRequest, refuseConnection, respondToClientError } = createRefusals({ connections, onRefused });
@@ -68,7 +70,11 @@ export const createHttpServer = (options: HttpServerOptions) => {
     connections.enqueue(socket, () => refuseConnection(socket, CONNECT_NOT_ALLOWED));
   });
   server.on('clientError', respondToClientError);
-  const stallCheck = setInterval(() => connections.disconnectStalled(requestTimeout), TIMEOUT_CHECK_INTERVAL).unref();
+  const check = () => {
+    connections.disconnectStalled(requestTimeout);
+    connections.probe();
+  };
+  const connectionCheck = setInterval(check, TIMEOUT_CHECK_INTERVAL).unref();
   return {
     /** @returns the port */
     listen: async (host: string, port: number): Promise<number> => {
@@ -97,7 +103,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
       // http.Server's own close would destroy the connections of responses that are complete but not yet sent.
       await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
       clearInterval(closeIdle);
-      clearInterval(stallCheck);
+      clearInterval(connectionCheck);
       clearTimeout(cutOff);
       // Stops the timers of http.Server.
       server.close();

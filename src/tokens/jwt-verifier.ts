@@ -1,4 +1,4 @@
-import { errors, type JWTPayload, jwtVerify } from 'jose';
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { createRemoteKeys, IdentityProviderError } from './remote-keys.ts';
 import { hashTokenText, SCOPES, type VerifiedToken } from './token.ts';
@@ -37,15 +37,16 @@ export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: Jwt
     requiredClaims: ['exp', 'sub'],
     clockTolerance: CLOCK_TOLERANCE,
   };
-  return async (text) => {
+  return async (text, again) => {
     if (!JWT_PATTERN.test(text)) return undefined;
+    if (again) return isExpired(decodeJwt(text)) ? undefined : toToken(decodeJwt(text));
     const key = hashTokenText(text).toString('latin1');
     const knownToken = known.get(key);
     if (knownToken) return knownToken;
     try {
       const { payload } = await jwtVerify(text, getKey, options);
       if (typeof payload.sub !== 'string') return undefined;
-      const token = { name: nameOf(payload.sub), scopes: scopesOf(payload) };
+      const token = toToken(payload);
       // A ttl of 0 would mean no expiry.
       known.set(key, token, { ttl: Math.max(1, Math.min(TRUST_DURATION, timeLeft(payload))) });
       return token;
@@ -56,6 +57,13 @@ export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: Jwt
     }
   };
 };
+
+const toToken = (payload: JWTPayload): VerifiedToken => ({
+  name: nameOf(payload.sub ?? ''),
+  scopes: scopesOf(payload),
+});
+
+const isExpired = (payload: JWTPayload) => timeLeft(payload) <= 0;
 
 /** In ms; `exp` is in seconds. */
 const timeLeft = ({ exp = 0 }: JWTPayload) => (exp + CLOCK_TOLERANCE) * 1000 - Date.now();

@@ -10,6 +10,8 @@ const COOLDOWN = 30_000;
 const FETCH_INTERVAL = 5000;
 /** How long the provider may take to respond, in ms. */
 const FETCH_TIMEOUT = 3000;
+/** The maximum size of the keys, in bytes. Those of large providers have a few KiB. */
+const MAX_SIZE = 1_048_576;
 
 /** The identity provider is unreachable or has no usable keys. */
 export class IdentityProviderError extends Error {
@@ -33,10 +35,10 @@ export const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): J
     cooldownDuration: COOLDOWN,
     timeoutDuration: FETCH_TIMEOUT,
     [jwksCache]: cache,
-    [customFetch]: (target, options) => {
+    [customFetch]: async (target, options) => {
       if (!mayFetch()) throw new Error(`the last request to ${target} was less than ${FETCH_INTERVAL} ms ago`);
       fetchedAt = Date.now();
-      return fetch(target, options);
+      return readUpTo(MAX_SIZE, await fetch(target, options));
     },
   });
   const isOld = () => 'uat' in cache && Date.now() >= cache.uat + REFRESH_AGE;
@@ -49,6 +51,19 @@ export const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): J
       throw new IdentityProviderError(`no usable keys at ${url}`, { cause: error });
     }
   };
+};
+
+/** Reads a response whole. The timeout of its request applies. @throws {Error} it is too large */
+const readUpTo = async (limit: number, { body, status, headers, url }: Response): Promise<Response> => {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop closes the connection.
+  for await (const piece of body ?? []) {
+    size += piece.length;
+    if (size > limit) throw new Error(`the response of ${url} has more than ${limit} bytes`);
+    pieces.push(piece);
+  }
+  return new Response(Buffer.concat(pieces), { status, headers });
 };
 
 const isTokensFault = (error: unknown) =>

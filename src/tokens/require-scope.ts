@@ -47,7 +47,7 @@ export const createRequireScope = ({ verifyToken, rateLimit }: RequireScopeOptio
     };
 };
 
-const bearerToken = (request: Request): string | undefined =>
+export const bearerToken = (request: Request): string | undefined =>
   /^Bearer +(\S.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trimEnd();
 
 /** The header lists all scopes that the operation requires (RFC 6750 §3.1); the message lists the missing ones. */
@@ -63,5 +63,5 @@ const tooManyWrongTokens = (wait: number) =>
 
 const tokenMissing = () => new ApiError(tokenErrorCodes.tokenMissing, undefined, { headers: challenge() });
 
-const tokenNotValid = () =>
+export const tokenNotValid = () =>
   new ApiError(tokenErrorCodes.tokenNotValid, undefined, { headers: challenge('invalid_token') });

@@ -11,8 +11,11 @@ const TRUST_DURATION = 4000;
 const MAX_KNOWN_TOKENS = 10_000;
 const TOKEN_PATTERN = /^plant_[\w-]{43}$/;
 
-/** Resolves with the token if it is valid: it exists, and is neither expired nor revoked. */
-export type VerifyToken = (text: string) => Promise<VerifiedToken | undefined>;
+/**
+ * Resolves with the token if it is valid: it exists, and is neither expired nor revoked. `again`: it was valid when the request
+ * began, so the answer comes from the database, or from the token's expiry, and not from a cache.
+ */
+export type VerifyToken = (text: string, again?: 'again') => Promise<VerifiedToken | undefined>;
 
 /** Limits for the lookups of tokens that were valid before, and of all others. */
 export type TokenLimits = Record<'tokens' | 'newTokens', BatchLimits>;
@@ -49,11 +52,11 @@ export const createTokenVerifier = ({ tokens, limits, verifyJwt }: TokenVerifier
     // Concurrent requests with the same token share one lookup.
     fetchMethod: (_key, known, { context: hash }) => (known === undefined ? lookUp(hash) : lookUpAgain(hash)),
   });
-  return async (text) => {
-    if (!TOKEN_PATTERN.test(text)) return verifyJwt?.(text);
+  return async (text, again) => {
+    if (!TOKEN_PATTERN.test(text)) return verifyJwt?.(text, again);
     const hash = hashTokenText(text);
     const key = hash.toString('latin1');
-    const token = known.get(key) ?? (await known.fetch(key, { context: hash }));
+    const token = again ? await lookUpAgain(hash) : (known.get(key) ?? (await known.fetch(key, { context: hash })));
     if (token === undefined || !timingSafeEqual(token.hash, hash)) return undefined;
     return tokenState(token) === 'valid' ? token : undefined;
   };

@@ -5,10 +5,12 @@ import { createJwtVerifier, type JwtVerifierOptions } from './jwt-verifier.ts';
 import { createRequireScope } from './require-scope.ts';
 import { createTokenRepository } from './token-repository.ts';
 import { createTokenVerifier, type TokenLimits } from './token-verifier.ts';
+import { createTokenWatch } from './watch-token.ts';
 
 type TokensOptions = {
   database: Database;
-  limits: TokenLimits;
+  /** `tokenCheckInterval`: of requests that stream, in ms. */
+  limits: TokenLimits & { tokenCheckInterval: number };
   /** Undefined: no tokens but the store's own. */
   identityProvider: Omit<JwtVerifierOptions, 'onRefreshFailed'> | undefined;
   /** Per number of seconds. Undefined: no limit. */
@@ -28,5 +30,6 @@ export const createTokens = ({ database, limits, identityProvider, rateLimit, lo
     verifyToken,
     rateLimit: rateLimit && createRateLimit({ ...rateLimit, database, limits: limits.tokens, onSweepFailed }),
   });
-  return { repository, requireScope };
+  const watchToken = createTokenWatch({ verifyToken, interval: limits.tokenCheckInterval });
+  return { repository, requireScope, watchToken };
 };

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { readConfig } from '../../src/config/config.ts';
 import { limitRequests } from '../../src/request-limits.ts';
+import { SCOPES } from '../../src/tokens/token.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { blockedStatements, waitForBlocked } from '../support/lock-table.ts';
 import { scrape } from '../support/scrape.ts';
@@ -54,16 +55,19 @@ const transactions = async () =>
 const lastLine = () => service.log.findLast(({ path }) => path === '/plants/export');
 
 /** Requests an export on a separate connection, without reading the response. */
-const openExport = async (query = ''): Promise<Socket> => {
+const openExport = async (query = '', token = service.token): Promise<Socket> => {
   const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.on('error', () => {});
   socket.pause();
   socket.write(
-    `GET /plants/export${query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${service.token}\r\n\r\n`,
+    `GET /plants/export${query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n\r\n`,
   );
   return socket;
 };
+let others = 0;
+/** A token may have half of the slots. */
+const otherToken = () => service.tokens.create({ name: `other ${others++}`, scopes: SCOPES, expiresAt: null });
 const readToEnd = async (socket: Socket): Promise<string> => {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -249,9 +253,16 @@ describe('GET /plants/export', () => {
     expect(Number(lastLine()?.rows ?? 0)).toBeLessThan(MANY);
   });
 
-  test('is limited to two at a time: more get code 1500 until one ends', async () => {
+  test('is limited to two at a time, one of each token: more get code 1500 until one ends', async () => {
     await insertMany();
-    const sockets = [await openExport(), await openExport()];
+    const sockets = [await openExport()];
+    await waitUntil('the first to begin', async () => (await transactions()) === 1);
+    const second = await service.request('get', '/plants/export');
+    expect([second.status, second.body]).toEqual([
+      503,
+      { error: 1500, message: 'Too many exports of this token are in progress. Try again later.' },
+    ]);
+    sockets.push(await openExport('', await otherToken()));
     await waitUntil('both to begin', async () => (await transactions()) === 2);
     const response = await service.request('get', '/plants/export');
     expect([response.status, response.body.error, response.headers['retry-after']]).toEqual([503, 1500, '1']);
@@ -291,7 +302,7 @@ describe('an export', () => {
     // More than all sockets between PostgreSQL and the client hold, with a container's proxy among them.
     await insertMany(8000);
     const openedAt = performance.now();
-    const [stalled, slow] = [await openExport(), await openExport()];
+    const [stalled, slow] = [await openExport(), await openExport('', await otherToken())];
     let received = 0;
     slow.on('data', ({ length }: Buffer) => {
       received += length;

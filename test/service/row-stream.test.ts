@@ -100,7 +100,13 @@ describe('an export whose first plant takes too long', () => {
   ])('with the filter %j fails with a %s', async (filter, name) => {
     const unlock = await lockPlants(database.url);
     const { read, counts } = createPlantExports({ database: options(SILENCE), limit: 1 });
-    const exported = { format: 'csv', progress: { rows: 0 }, signal: new AbortController().signal, ...filter } as const;
+    const exported = {
+      holder: '',
+      format: 'csv',
+      progress: { rows: 0 },
+      signal: new AbortController().signal,
+      ...filter,
+    } as const;
     await expect(read(exported, async () => {})).rejects.toMatchObject({ name });
     expect(counts).toEqual({ inProgress: 0, rows: 0 });
     await unlock();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWK, SignJWT } from 'jose';
 
@@ -20,11 +20,18 @@ const keyPair = (name: string, alg: string): Promise<GenerateKeyPairResult> => {
 
 /** Starts an identity provider: an HTTP server with public keys, and tokens signed with the private keys. */
 export const startIdentityProvider = async () => {
-  const state = { requests: [] as string[], keys: [] as JWK[], status: 200 };
+  const state = {
+    requests: [] as string[],
+    keys: [] as JWK[],
+    status: 200,
+    /** Sends the rest of the body, in place of the keys. */
+    send: undefined as ((response: ServerResponse) => void) | undefined,
+  };
   const server = createServer((request, response) => {
     state.requests.push(request.url ?? '');
     response.writeHead(state.status, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify({ keys: state.keys }));
+    if (state.send) state.send(response);
+    else response.end(JSON.stringify({ keys: state.keys }));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

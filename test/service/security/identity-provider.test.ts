@@ -290,6 +290,28 @@ describe('the keys of the identity provider', () => {
     },
   );
 
+  test.each([
+    ['endless', 1_000_000, 1],
+    ['endless and slow', 1, 100],
+  ])('%s: at most 1 MiB is read, for at most 3 s; then 503, code 1503', async (_title, size, interval) => {
+    let sent = 0;
+    const closed = new Promise((resolve) => {
+      provider.state.send = (response) => {
+        const timer = setInterval(() => {
+          if (response.write(' '.repeat(size))) sent += size;
+        }, interval);
+        response.once('close', () => resolve(clearInterval(timer)));
+      };
+    });
+    const { status, body } = await send(await key.sign());
+    expect([status, body.error]).toEqual([503, 1503]);
+    await closed;
+    // What the sockets between the two buffer is sent, but not read.
+    expect(sent).toBeLessThan(16_000_000);
+    const causes = JSON.stringify(service.log.find(({ error }) => error === 1503));
+    expect(causes).toContain(size === 1 ? 'timed out' : 'has more than 1048576 bytes');
+  });
+
   test('failing at first, then the clock is set back: the service tries again', async () => {
     provider.state.status = 500;
     expect((await send(await key.sign())).status).toBe(503);

@@ -1,0 +1,24 @@
+import { expect, test } from '@jest/globals';
+import { OverloadedError } from './batch-queue.ts';
+import { createSlots } from './slots.ts';
+
+test('a holder gets at most half of the slots; a slot that is released twice is free once', () => {
+  const { take } = createSlots(4, 'imports');
+  const release = take('a');
+  take('a');
+  expect(() => take('a')).toThrow('Too many imports of this token are in progress.');
+  take('b');
+  take('c');
+  expect(() => take('d')).toThrow('Too many imports are in progress.');
+  release();
+  release();
+  take('d');
+  expect(() => take('d')).toThrow(OverloadedError);
+});
+
+test('anybody gets the only slot', () => {
+  const { take } = createSlots(1, 'exports');
+  take('a')();
+  take('b');
+  expect(() => take('a')).toThrow('Too many exports are in progress.');
+});
