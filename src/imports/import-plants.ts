@@ -67,9 +67,12 @@ const importInChunks = async (
     }
   };
   try {
-    for await (const chunk of chunksOf(readPlants())) await lanes.send(chunk);
+    for await (const chunk of chunksOf(readPlants())) {
+      const wanted = tally.wanted(chunk);
+      if (wanted.length > 0) await lanes.send(wanted);
+    }
     await lanes.finish();
-    return { ...tally.counts, errors: tally.errors(), isAccepted: !tally.isOver() };
+    return { ...tally.counts, errors: tally.errors(), stoppedAt: tally.stoppedAt(), isAccepted: !tally.isOver() };
   } catch (error) {
     // Finishes the chunks in flight. If one failed, it interrupted the reader.
     const reason = await lanes.finish().then(

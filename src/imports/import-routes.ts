@@ -4,7 +4,7 @@ import { closeIfUnread } from '../http/close-if-unread.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
-import { importQuerySchema } from './import.ts';
+import { describeRefusal, importQuerySchema } from './import.ts';
 import type { ImportBodyReader } from './import-body.ts';
 import type { PlantImporter } from './plant-importer.ts';
 
@@ -33,6 +33,7 @@ export const addImportRoutes =
         closeIfUnread(request, response);
         const { isAccepted, ...body } = summary;
         response.status(isAccepted ? 200 : 400);
-        sendJsonText(response, stringifyExact(body), outputBudget);
+        const message = isAccepted ? undefined : describeRefusal(summary, query);
+        sendJsonText(response, stringifyExact({ ...body, message }), outputBudget);
       })
       .all(handleOtherMethods({ Allow: 'POST, OPTIONS' }));

@@ -406,7 +406,7 @@ describe('atomic', () => {
 
   test('is limited to 10,000 rows and 16 million characters', async () => {
     const { status, body } = await importPlants(numbered(1, 10_001), { query: '?atomic=true' });
-    expect([status, body]).toMatchObject([400, { error: 1002, message: expect.stringMatching(/at most 10000 rows/) }]);
+    expect([status, body]).toMatchObject([400, { error: 1002, message: expect.stringMatching(/at most 10,000 rows/) }]);
     const long = `{"id":1,"name":"${'x'.repeat(1_000_000)}"}\n`.repeat(17);
     expect(await importPlants(long, { query: '?atomic=true' })).toMatchObject({ status: 400, body: { error: 1002 } });
     expect(await count()).toBe(0);
@@ -448,6 +448,7 @@ describe('maxErrors', () => {
     expect(most.body.errors).toHaveLength(10_000);
     const over = await importPlants(half(20_002), { query: '?onConflict=skip&maxErrors=10000' });
     expect([over.status, over.body.failed, over.body.errors.length]).toEqual([400, 10_001, 10_001]);
+    expect(over.body).toMatchObject({ stoppedAt: 20_002 });
   });
 
   test('stops the import during the upload, and closes the connection', async () => {
@@ -460,8 +461,13 @@ describe('maxErrors', () => {
   test('with conflicts', async () => {
     await importPlants(numbered(1, 5000));
     const { status, body } = await importPlants(numbered(1, 9000), { query: '?maxErrors=10' });
-    expect(status).toBe(400);
+    const message = 'The import stopped at line 11 because more than 10 rows failed. Nothing is stored.';
+    expect([status, body]).toMatchObject([400, { ...counts(0, 0, 0, 11), stoppedAt: 11, message }]);
     expect(body.errors.map((error) => (error as { line: number }).line)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    expect(service.log.findLast(({ msg }) => msg === 'import ended')).toMatchObject({
+      outcome: 'refused',
+      stoppedAt: 11,
+    });
   });
 });
 
@@ -624,7 +630,7 @@ describe('an import is interrupted by', () => {
     Buffer.concat([gzipSync(rows, { finishFlush: constants.Z_SYNC_FLUSH }), Buffer.from(behind)]);
 
   test.each<[string, string, Record<string, string>, string | Buffer, number, object]>([
-    ['rows with taken ids', '?maxErrors=0', {}, numbered(1, 2001), 400, counts(0, 0, 0, 2001)],
+    ['rows with taken ids', '?maxErrors=0', {}, numbered(1, 2001), 400, counts(0, 0, 0, 1)],
     ['compressed rows that fail', '?maxErrors=0', GZIP, gzipOf('{}\n'), 400, counts(0, 0, 0, 1)],
     ['too many compressed rows', '?atomic=true', GZIP, gzipOf(numbered(1, 10_001)), 400, { error: 1002 }],
     [
