@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: d10e4ad1c6da40a3db1ff61c58eb7310af6fcac63f194396189012f3a07308fc
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 25b98befc5a98609040c8c6ba063f5969a7d070fa2c760e70c9f04085e264aa6
 export interface paths {
     "/plants": {
         parameters: {
@@ -735,6 +735,8 @@ export interface operations {
                 atomic?: boolean;
                 /** @description The import stops if more rows than this fail */
                 maxErrors?: number;
+                /** @description What separates the fields of CSV: `,` `;` or `tab`; by default recognized from the header row */
+                delimiter?: "," | ";" | "tab" | "\t";
             };
             header?: never;
             path?: never;

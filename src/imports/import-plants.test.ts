@@ -188,17 +188,14 @@ describe('importPlants', () => {
     expect(table.size).toBe(4000);
   });
 
+  const UNKNOWN = 'It is not known whether any row is stored. Repeat the import with onConflict=skip.';
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
   test.each([
-    ['No row is stored', 'PostgreSQL cannot be reached', [refused]],
-    ['It is not known whether any row is stored', 'the connection is lost', [new OutcomeUnknownError('lost')]],
-    ['It is not known whether any row is stored', 'the second chunk is stored before the first fails', [refused, 0]],
-    [
-      'It is not known whether any row is stored',
-      'one of the chunks may be stored',
-      [refused, new OutcomeUnknownError()],
-    ],
+    ['No row is stored. Repeat the import.', 'PostgreSQL cannot be reached', [refused]],
+    [UNKNOWN, 'the connection is lost', [new OutcomeUnknownError('lost')]],
+    [UNKNOWN, 'the second chunk is stored before the first fails', [refused, 0]],
+    [UNKNOWN, 'one of the chunks may be stored', [refused, new OutcomeUnknownError()]],
   ])('says: %s, if %s', async (expected, _event, outcomes) => {
     let call = 0;
     const store: StoreRows = async (rows) => {
@@ -209,7 +206,7 @@ describe('importPlants', () => {
     const repository = { open: async () => ({ store, lanes: 2 }) };
     const rows = range(2000 * outcomes.length);
     await expect(importPlants(() => rowsOf(rows), OPTIONS, { repository, signal: never })).rejects.toThrow(
-      `${expected}. Repeat the import with onConflict=skip.`,
+      new RegExp(`^${RegExp.escape(expected)}$`),
     );
   });
 
@@ -238,7 +235,7 @@ describe('importPlants', () => {
     }
     const importing = (count: number) =>
       importPlants(() => rows(count), OPTIONS, { repository: { open }, signal: never });
-    await expect(importing(2000)).rejects.toThrow(/^No row is stored\. Repeat the import with onConflict=skip\.$/);
+    await expect(importing(2000)).rejects.toThrow(/^No row is stored\. Repeat the import\.$/);
     await expect(importing(2001)).rejects.toThrow(/^Every row up to line 2000 is stored\./);
     expect(await importPlants(() => rowsOf([]), OPTIONS, { repository: { open }, signal: never })).toMatchObject({
       created: 0,

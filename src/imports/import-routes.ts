@@ -25,7 +25,7 @@ export const addImportRoutes =
         const query = parseParameters(importQuerySchema, request.query);
         const startedAt = performance.now();
         const { tokenName: token = '' } = response.locals;
-        const summary = await importer.run(token, query, readRows(request, response), (end) => {
+        const summary = await importer.run(token, query, readRows(request, response, query), (end) => {
           const duration = Math.round(performance.now() - startedAt);
           request.log.info({ token, ...query, ...end, duration }, 'import ended');
         });

@@ -37,6 +37,10 @@ export const importQuerySchema = z.strictObject({
     .pipe(z.int().min(0).max(MAX_ERRORS, MAX_ERRORS_WRONG))
     .default(DEFAULT_MAX_ERRORS)
     .describe('The import stops if more rows than this fail'),
+  delimiter: z
+    .enum([',', ';', 'tab', '\t'], 'must be a comma, a semicolon or tab')
+    .optional()
+    .describe('What separates the fields of CSV: `,` `;` or `tab`; by default recognized from the header row'),
 });
 
 /** What to do with a row whose id is taken, whether to store nothing or all or none, and how many rows may fail. */
