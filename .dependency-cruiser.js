@@ -6,18 +6,18 @@ const shared = ['http', 'bodies', 'openapi', 'batching', 'database', 'generated'
  * folders, and `commands/` starts what they assemble. A folder that is not listed may import nothing.
  */
 const mayImport = {
-  http: [],
-  bodies: ['http'],
+  http: ['quote-value.ts'],
+  bodies: ['http', 'quote-value.ts'],
   server: ['http', 'operational-error.ts'],
   openapi: ['http'],
   database: ['generated', 'operational-error.ts'],
   batching: ['database'],
-  config: ['operational-error.ts'],
+  config: ['operational-error.ts', 'quote-value.ts'],
   observability: ['config', 'http', 'server', 'batching', 'version.ts'],
   'embedded-postgres': ['operational-error.ts'],
   health: shared,
   plants: shared,
-  imports: [...shared, 'plants'],
+  imports: [...shared, 'plants', 'quote-value.ts'],
   exports: [...shared, 'plants'],
   limits: shared,
   tokens: [...shared, 'limits', 'operational-error.ts'],

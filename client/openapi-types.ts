@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: dcebd40511ad4f004f86a7e223de70e6307eec4997a2bdb21f4049ea76a943ce
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 25b98befc5a98609040c8c6ba063f5969a7d070fa2c760e70c9f04085e264aa6
 export interface paths {
     "/plants": {
         parameters: {
@@ -186,7 +186,7 @@ export interface components {
             skipped: number;
             /** @description The number of failed rows. */
             failed: number;
-            /** @description The failed rows in line order: at most `maxErrors`, and the one that stopped the import. */
+            /** @description All failed rows in line order: at most `maxErrors`, and the one that stopped the import. */
             errors: {
                 /** @description The line on which the row begins, or the number of the array element, from 1. */
                 line: number;
@@ -203,6 +203,10 @@ export interface components {
                 /** @description What is wrong with the row. */
                 message: string;
             }[];
+            /** @description The line of the row that was one failure too many (`maxErrors`). */
+            stoppedAt?: number;
+            /** @description With status 400: why the import stopped, and what is stored. */
+            message?: string;
         };
         Error: {
             /**
@@ -727,10 +731,12 @@ export interface operations {
                 onConflict?: "error" | "skip" | "replace";
                 /** @description Checks everything and stores nothing */
                 dryRun?: boolean;
-                /** @description Stores all rows or none; at most 10000 rows */
+                /** @description Stores all rows or none; at most 10,000 rows */
                 atomic?: boolean;
                 /** @description The import stops if more rows than this fail */
                 maxErrors?: number;
+                /** @description What separates the fields of CSV: `,` `;` or `tab`; by default recognized from the header row */
+                delimiter?: "," | ";" | "tab" | "\t";
             };
             header?: never;
             path?: never;

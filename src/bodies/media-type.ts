@@ -1,23 +1,38 @@
 import { parse as parseContentType } from 'content-type';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
+import { quoteValue } from '../quote-value.ts';
+
+const UTF_8 = ['utf-8'] as const;
 
 /**
- * Checks the Content-Type of a request: the media type must be one of `expected`, the charset UTF-8 if there is one.
+ * Checks the Content-Type of a request: the media type must be one of `expected`, the charset one that `charsetsOf` lists for
+ * it, which is UTF-8 if there is none.
  * @throws {ApiError} 1001
  */
-export const readMediaType = <Expected extends string>(expected: readonly Expected[], header = ''): Expected => {
+export const readContentType = <Expected extends string, Charset extends string>(
+  expected: readonly Expected[],
+  header: string,
+  charsetsOf: (type: Expected) => readonly Charset[],
+): { type: Expected; charset: Charset | undefined } => {
   const { type, charset } = expected.includes(header as Expected) ? { type: header } : parseMediaType(header);
   if (!expected.includes(type as Expected)) {
     const message = `The Content-Type must be ${expected.join(' or ')}.`;
     const headers = { Accept: expected.join(', ') }; // RFC 9110 §15.5.16
     throw new ApiError(commonErrors.mediaTypeNotSupported, message, { headers });
   }
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
-    throw new ApiError(commonErrors.mediaTypeNotSupported, `The charset of ${type} must be utf-8.`);
+  const charsets = charsetsOf(type as Expected);
+  const known = charsets.find((name) => name === charset?.toLowerCase());
+  if (charset !== undefined && known === undefined) {
+    const message = `The charset of ${type} must be ${charsets.join(' or ')}, not ${quoteValue(charset)}.`;
+    throw new ApiError(commonErrors.mediaTypeNotSupported, message);
   }
-  return type as Expected;
+  return { type: type as Expected, charset: known };
 };
+
+/** Like `readContentType`, for a body in UTF-8. @throws {ApiError} 1001 */
+export const readMediaType = <Expected extends string>(expected: readonly Expected[], header = ''): Expected =>
+  readContentType(expected, header, () => UTF_8).type;
 
 const parseMediaType = (header: string): { type?: string; charset?: string | undefined } => {
   try {

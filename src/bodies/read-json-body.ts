@@ -74,11 +74,11 @@ export const parseJson = (bytes: Buffer, subject = 'The body'): unknown => {
 };
 
 /** Decodes UTF-8. The default decoder drops a leading byte order mark. @throws {ApiError} 1000 */
-export const decodeText = (bytes: Buffer, subject = 'The body', decoder = utf8): string => {
+export const decodeText = (bytes: Buffer, subject = 'The body', decoder = utf8, advice = ''): string => {
   try {
     return decoder.decode(bytes);
   } catch {
-    throw new ApiError(commonErrors.bodyNotJson, `${subject} is not UTF-8.`);
+    throw new ApiError(commonErrors.bodyNotJson, `${subject} is not UTF-8.${advice}`);
   }
 };
 

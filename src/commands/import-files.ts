@@ -5,6 +5,7 @@ import { createPoolStatements } from '../database/statements.ts';
 import {
   AtomicImportTooLargeError,
   addCounts,
+  describeRefusal,
   type ImportCounts,
   ImportInterruptedError,
   type ImportOptions,
@@ -22,7 +23,7 @@ import { withDatabase } from './with-database.ts';
 type FileOutcome = ImportCounts & {
   errors: RowError[];
   /** Present if the import stopped before the end of the file. Every row up to the line `storedUpTo` is stored or failed. */
-  stopped?: { storedUpTo: number; message: string };
+  stopped?: { storedUpTo: number; stoppedAt?: number; message: string };
 };
 
 /** The combined result of all files. */
@@ -82,12 +83,12 @@ const rowsOf = ({ created, replaced, skipped, failed }: ImportCounts) => created
 
 const importFile = async (...[read, options, settings]: Parameters<typeof importPlants>): Promise<FileOutcome> => {
   try {
-    const { isAccepted, ...outcome } = await importPlants(read, options, settings);
+    const { isAccepted, stoppedAt, ...outcome } = await importPlants(read, options, settings);
     if (isAccepted) return outcome;
-    const message = options.atomic
-      ? 'Some rows cannot be stored. No rows of this file are stored.'
-      : 'Too many rows failed. The rest of the file was not read; see --max-errors.';
-    return { ...outcome, stopped: { storedUpTo: 0, message } };
+    const message = describeRefusal({ ...outcome, stoppedAt, isAccepted }, options);
+    if (stoppedAt === undefined) return { ...outcome, stopped: { storedUpTo: 0, message } };
+    const storedUpTo = options.atomic ? 0 : stoppedAt;
+    return { ...outcome, stopped: { storedUpTo, stoppedAt, message: `${message} See --max-errors.` } };
   } catch (error) {
     if (error instanceof AtomicImportTooLargeError)
       return { ...NO_COUNTS, errors: [], stopped: { storedUpTo: 0, message: explain(error) } };

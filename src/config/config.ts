@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { OperationalError } from '../operational-error.ts';
+import { quoteValue } from '../quote-value.ts';
 import { digits, oneOf, origins, proxies, rate, trustedUrl, wholeNumber } from './variable-kinds.ts';
 
 const SAMPLERS = [
@@ -140,5 +141,6 @@ export type Config = ReturnType<typeof toConfig>;
 
 const expected = (name: VariableName) => variables.shape[name].description;
 
-/** A database URL can contain a password, which must not be shown. */
-const shown = (name: VariableName, value: unknown) => (name === 'DATABASE_URL' ? 'wrong' : JSON.stringify(value));
+/** A URL can contain a password, which must not be shown. */
+const shown = (name: VariableName, value: string | undefined) =>
+  name === 'DATABASE_URL' || value?.includes('@') ? 'wrong' : quoteValue(value);

@@ -40,7 +40,7 @@ export const commonErrors = defineErrors({
     status: 400,
     when: 'a parameter of the path or the query is wrong',
     advice: 'Correct every parameter in the message. Use links to next pages unchanged.',
-    example: 'The parameter limit must be an integer from 1 to 1000.',
+    example: 'The parameter limit must be an integer from 1 to 1000, not "0".',
   },
   requestNotHttp: {
     code: 1006,

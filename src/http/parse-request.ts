@@ -1,5 +1,6 @@
 import { parse } from 'node:querystring';
 import type { z } from 'zod';
+import { quoteValue } from '../quote-value.ts';
 import { ApiError } from './api-error.ts';
 import { commonErrors } from './common-errors.ts';
 
@@ -24,17 +25,31 @@ export const parseQuery = (query: string | null) => {
 export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> => {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
-  throw describeFields(result.error, 'The body');
+  throw describeFields(result.error, 'The body', body);
 };
 
-/** The error 1003 for what a schema found. `whole`: the name of what has the fields. */
-export const describeFields = ({ issues }: z.ZodError, whole: string): ApiError => {
+/** The error 1003 for what a schema found in `value`. `whole`: the name of what has the fields. */
+export const describeFields = ({ issues }: z.ZodError, whole: string, value: unknown): ApiError => {
   const fields = issues.map(({ path, message }) => ({
     pointer: path.map((key) => `/${String(key)}`).join(''),
-    detail: message,
+    detail: withValue(message, value, path),
   }));
   const sentences = fields.map(({ pointer, detail }) => `${pointer.slice(1) || whole} ${detail}`);
   return new ApiError(commonErrors.fieldWrong, `${sentences.join('; ')}.`, { fields });
+};
+
+/** A name is like those that we know, or it is quoted. */
+const quoteName = (name: string) => (/^\w{1,60}$/.test(name) ? name : quoteValue(name));
+
+/** A message with the value that it is about, unless that is missing. */
+const withValue = (message: string, whole: unknown, path: PropertyKey[]): string => {
+  let value = whole;
+  for (const key of path) {
+    // A single parameter of a list is not in an array.
+    if (typeof value !== 'object' || value === null) break;
+    value = (value as Record<PropertyKey, unknown>)[key];
+  }
+  return value === undefined || message === 'is required' ? message : `${message}, not ${quoteValue(value)}`;
 };
 
 /**
@@ -47,8 +62,8 @@ export const parseParameters = <Schema extends z.ZodObject>(schema: Schema, valu
   const wrong = new Map(
     result.error.issues.flatMap((issue) =>
       issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key): [string, string] => [key, 'is not known'])
-        : [[issue.path.join('.'), issue.message]],
+        ? issue.keys.map((key): [string, string] => [quoteName(key), 'is not known'])
+        : [[issue.path.join('.'), withValue(issue.message, values, issue.path)]],
     ),
   );
   const sentences = [...wrong].map(([name, message]) => `The parameter ${name} ${message}.`);

@@ -1,6 +1,7 @@
 import {
   AtomicImportTooLargeError,
   adviseRepeat,
+  formatCount,
   ImportInterruptedError,
   type ImportOptions,
   type ImportSummary,
@@ -28,17 +29,23 @@ export const importAtomically = async (
 ): Promise<ImportSummary> => {
   const tally = createTally(options);
   let advice = 'Nothing is stored. Repeat the import.';
-  const refusal = () => ({ ...NO_COUNTS, failed: tally.counts.failed, errors: tally.errors(), isAccepted: false });
+  const refusal = () => ({
+    ...NO_COUNTS,
+    failed: tally.counts.failed,
+    errors: tally.errors(),
+    stoppedAt: tally.stoppedAt(),
+    isAccepted: false,
+  });
   try {
-    const plants = await readAll(read, tally, signal);
-    if (tally.isOver()) return refusal();
+    const plants = tally.wanted(await readAll(read, tally, signal));
+    if (plants.length === 0 && tally.counts.failed > 0) return refusal();
     // If a row is already known to fail, only checks the others.
     const writer = await repository.open({ ...options, dryRun: options.dryRun || tally.counts.failed > 0 }, cut);
     try {
       for await (const chunk of chunksOf([plants.toSorted(byId)])) {
+        // All of them, even if too many fail: these are not in line order.
         tally.addAll(chunk, await writer.store(chunk));
         signal.throwIfAborted();
-        if (tally.isOver()) break;
       }
       if (tally.counts.failed > 0) return refusal();
       advice = `Either all rows are stored or none. ${adviseRepeat(options)}`;
@@ -49,7 +56,7 @@ export const importAtomically = async (
     return { ...tally.counts, errors: [], isAccepted: true };
   } catch (error) {
     if (error instanceof AtomicImportTooLargeError) throw error;
-    const { errors, isAccepted: _, ...counts } = refusal();
+    const { errors, isAccepted: _, stoppedAt: __, ...counts } = refusal();
     const cause = signal.aborted ? signal.reason : error;
     throw new ImportInterruptedError(advice, { cause, storedUpTo: 0, counts, errors });
   }
@@ -68,8 +75,8 @@ const readAll = async (read: ReadRows, tally: ImportTally, signal: AbortSignal):
       length += lengthOf(row.plant);
     }
     if (tally.isOver()) break;
-    if (plants.length + tally.counts.failed > MAX_ATOMIC_ROWS) throw tooLarge(`${MAX_ATOMIC_ROWS} rows`);
-    if (length > MAX_ATOMIC_LENGTH) throw tooLarge(`${MAX_ATOMIC_LENGTH} characters of names and tags`);
+    if (plants.length + tally.counts.failed > MAX_ATOMIC_ROWS) throw tooLarge(`${formatCount(MAX_ATOMIC_ROWS)} rows`);
+    if (length > MAX_ATOMIC_LENGTH) throw tooLarge(`${formatCount(MAX_ATOMIC_LENGTH)} characters of names and tags`);
   }
   return plants;
 };

@@ -2,12 +2,13 @@ import { aborted } from 'node:util';
 import type { Request, Response } from 'express';
 import type { BodySlots } from '../bodies/body-slots.ts';
 import { bodyDecompressor } from '../bodies/decompress.ts';
-import { readMediaType } from '../bodies/media-type.ts';
+import { readContentType } from '../bodies/media-type.ts';
 import { createBodyReader, decodeText, sendContinue } from '../bodies/read-json-body.ts';
 import { streamBody } from '../bodies/stream-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import type { ImportRow, ReadRows } from './import.ts';
+import { CHARSETS, decodeCharset } from './decode-charset.ts';
+import type { ImportOptions, ImportRow, ReadRows } from './import.ts';
 import { readCsv, readJsonArray, readNdjson } from './read-rows.ts';
 
 /** The media types of an import. */
@@ -22,11 +23,15 @@ type ImportBodyOptions = {
   rowTimeout: number;
 };
 
-/**
- * `end` ends the import with an error.
- * @throws {ApiError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader
- */
-export type ImportBodyReader = (request: Request, response: Response, end: (error: unknown) => void) => ReadRows;
+type ReadOptions = Pick<ImportOptions, 'delimiter'> & {
+  /** Ends the import with an error. */
+  end: (error: unknown) => void;
+};
+
+/** @throws {ApiError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader */
+export type ImportBodyReader = (request: Request, response: Response, options: ReadOptions) => ReadRows;
+
+const charsetsOf = (type: (typeof IMPORT_TYPES)[number]) => (type === 'text/csv' ? CHARSETS : ([CHARSETS[0]] as const));
 
 /** Reads the rows of a request. Buffers a JSON array; streams the other formats. */
 export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: ImportBodyOptions): ImportBodyReader => {
@@ -43,11 +48,10 @@ export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: Imp
     yield* readJsonArray(await Promise.race([readArray(request, response), whenAborted]));
   }
 
-  return (request, response, end) => {
-    const type = readMediaType(IMPORT_TYPES, request.headers['content-type']);
+  return (request, response, { delimiter, end }) => {
+    const { type, charset } = readContentType(IMPORT_TYPES, request.headers['content-type'] ?? '', charsetsOf);
     const decompress = bodyDecompressor(request);
     if (type === 'application/json') return (signal) => readArrayRows(request, response, signal);
-    const readRows = type === 'text/csv' ? readCsv : readNdjson;
     return (importSignal) => {
       const stalled = new AbortController();
       const signal = AbortSignal.any([importSignal, stalled.signal]);
@@ -57,7 +61,9 @@ export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: Imp
       const bytes = whileWanted(decompress ? decompress(pieces) : pieces, signal);
       const onStalled = () =>
         stalled.abort(new ApiError(commonErrors.requestTooSlow, 'The body has had no row for too long.'));
-      return withTimer(readRows(bytes, { maxLineBytes: bodies.limit }), rowTimeout, onStalled);
+      const options = { maxLineBytes: bodies.limit, delimiter };
+      const rows = type === 'text/csv' ? readCsv(decodeCharset(bytes, charset), options) : readNdjson(bytes, options);
+      return withTimer(rows, rowTimeout, onStalled);
     };
   };
 };

@@ -1,3 +1,5 @@
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
 import {
   adviseRepeat,
   ImportInterruptedError,
@@ -70,9 +72,12 @@ const importInChunks = async (
     }
   };
   try {
-    for await (const chunk of chunksOf(readPlants())) await lanes.send(chunk);
+    for await (const chunk of chunksOf(readPlants())) {
+      const wanted = tally.wanted(chunk);
+      if (wanted.length > 0) await lanes.send(wanted);
+    }
     await lanes.finish();
-    return { ...tally.counts, errors: tally.errors(), isAccepted: !tally.isOver() };
+    return { ...tally.counts, errors: tally.errors(), stoppedAt: tally.stoppedAt(), isAccepted: !tally.isOver() };
   } catch (error) {
     // Finishes the chunks in flight. If one failed, it interrupted the reader.
     const reason = await lanes.finish().then(
@@ -82,15 +87,25 @@ const importInChunks = async (
     const { counts } = tally;
     const storedUpTo = lanes.storedUpTo();
     const isUnknown = lanes.isAnyUnknown() || counts.created + counts.replaced > 0;
+    const cause = stopSignal.aborted ? stopSignal.reason : reason;
     const stored = describeStored(storedUpTo, counts.failed, isUnknown);
+    // If nothing is stored, it can be repeated as it is.
+    const repeat = isUnknown || storedUpTo > 0 ? adviseRepeat(options) : 'Repeat the import.';
+    const advice = isOfFile(cause) ? `Correct the file first. ${repeat}` : repeat;
     throw new ImportInterruptedError(
-      options.dryRun ? 'Nothing is stored because this was a dry run.' : `${stored}. ${adviseRepeat(options)}`,
-      { cause: stopSignal.aborted ? stopSignal.reason : reason, storedUpTo, counts, errors: tally.errors() },
+      options.dryRun ? 'Nothing is stored because this was a dry run.' : `${stored}. ${advice}`,
+      { cause, storedUpTo, counts, errors: tally.errors() },
     );
   } finally {
     lanes.close();
   }
 };
+
+const { bodyNotJson, bodyTooLarge, fieldWrong } = commonErrors;
+
+/** Whether the file as a whole is wrong, for example its header row. Repeating the import would fail again. */
+const isOfFile = (cause: unknown) =>
+  cause instanceof ApiError && [bodyNotJson, bodyTooLarge, fieldWrong].some(({ code }) => code === cause.code);
 
 const TOO_MANY_FAILED = new Error('Too many rows failed');
 

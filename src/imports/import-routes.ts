@@ -5,7 +5,7 @@ import { closeIfUnread } from '../http/close-if-unread.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
-import { importQuerySchema } from './import.ts';
+import { describeRefusal, importQuerySchema } from './import.ts';
 import type { ImportBodyReader } from './import-body.ts';
 import type { PlantImporter } from './plant-importer.ts';
 
@@ -30,7 +30,8 @@ export const addImportRoutes =
         const { tokenName: token = '' } = response.locals;
         const ending = new AbortController();
         const signal = AbortSignal.any([ending.signal, watchToken(request, response)]);
-        const read = readRows(request, response, (error) => ending.abort(error));
+        const { delimiter } = query;
+        const read = readRows(request, response, { delimiter, end: (error) => ending.abort(error) });
         const onClose = () => ending.abort(clientDisconnected());
         response.once('close', onClose);
         if (response.destroyed) onClose();
@@ -42,6 +43,7 @@ export const addImportRoutes =
         closeIfUnread(request, response);
         const { isAccepted, ...body } = summary;
         response.status(isAccepted ? 200 : 400);
-        sendJsonText(response, stringifyExact(body), outputBudget);
+        const message = isAccepted ? undefined : describeRefusal(summary, query);
+        sendJsonText(response, stringifyExact({ ...body, message }), outputBudget);
       })
       .all(handleOtherMethods({ Allow: 'POST, OPTIONS' }));

@@ -24,10 +24,19 @@ export const createTally = ({ onConflict, maxErrors }: Pick<ImportOptions, 'onCo
   const counts: ImportCounts = { ...NO_COUNTS };
   const errors: RowError[] = [];
 
+  /** Whether too many rows failed, so the import must stop. */
+  const isOver = () => counts.failed > maxErrors;
+
   const fail = (error: RowError) => {
-    counts.failed += 1;
     errors.push(error);
+    // Chunks in flight can fail after the line at which the import stops. Those rows count as not read.
+    if (!isOver()) counts.failed += 1;
   };
+
+  /** The first errors in line order: as many as may occur, and the one that stopped the import. */
+  const firstErrors = () => errors.toSorted((a, b) => a.line - b.line).slice(0, maxErrors + 1);
+  /** The line at which the import stops. Rows have outcomes in any order, so it can move back until all have one. */
+  const stoppedAt = () => (isOver() ? firstErrors().at(-1)?.line : undefined);
 
   const add = ({ line, plant: { id } }: PlantRow, outcome: RowOutcome) => {
     if (outcome === undefined) counts.created += 1;
@@ -41,12 +50,10 @@ export const createTally = ({ onConflict, maxErrors }: Pick<ImportOptions, 'onCo
     else throw outcome;
   };
 
-  /** Whether too many rows failed, so the import must stop. */
-  const isOver = () => counts.failed > maxErrors;
-
   return {
     counts,
     isOver,
+    stoppedAt,
     /** Counts the rows that are not valid. @returns the others, up to the one at which the import must stop */
     takePlants: (rows: ImportRow[]): PlantRow[] => {
       const plants: PlantRow[] = [];
@@ -57,12 +64,16 @@ export const createTally = ({ onConflict, maxErrors }: Pick<ImportOptions, 'onCo
       }
       return plants;
     },
+    /** @returns the plants of a chunk up to the line at which the import stops */
+    wanted: (rows: PlantRow[]): PlantRow[] => {
+      const last = stoppedAt();
+      return last === undefined ? rows : rows.filter(({ line }) => line <= last);
+    },
     /** @throws an outcome that is an error but not about its row */
     addAll: (rows: PlantRow[], outcomes: RowOutcome[]): void => {
       for (const [index, row] of rows.entries()) add(row, outcomes[index]);
     },
-    /** The first errors in line order: as many as may occur, and the one that stopped the import. */
-    errors: (): RowError[] => errors.toSorted((a, b) => a.line - b.line).slice(0, maxErrors + 1),
+    errors: firstErrors,
   };
 };
 

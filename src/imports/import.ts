@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import type { NewPlant } from '../plants/plant.ts';
 
+/** A number for people, such as 10,000. */
+export const formatCount = (count: number): string => count.toLocaleString('en-US');
+
 /** The maximum number of rows that may fail. A response lists one more: the row that stopped the import. */
 export const MAX_ERRORS = 10_000;
 export const DEFAULT_MAX_ERRORS = 1000;
@@ -26,7 +29,7 @@ export const importQuerySchema = z.strictObject({
         'plant. If an id occurs twice in an import, the first row wins: with `skip` later rows are skipped, otherwise they fail.',
     ),
   dryRun: flag.describe('Checks everything and stores nothing'),
-  atomic: flag.describe(`Stores all rows or none; at most ${MAX_ATOMIC_ROWS} rows`),
+  atomic: flag.describe(`Stores all rows or none; at most ${formatCount(MAX_ATOMIC_ROWS)} rows`),
   maxErrors: z
     .string({ error: MAX_ERRORS_WRONG })
     .regex(/^(0|[1-9]\d{0,4})$/, { error: MAX_ERRORS_WRONG, abort: true })
@@ -34,6 +37,10 @@ export const importQuerySchema = z.strictObject({
     .pipe(z.int().min(0).max(MAX_ERRORS, MAX_ERRORS_WRONG))
     .default(DEFAULT_MAX_ERRORS)
     .describe('The import stops if more rows than this fail'),
+  delimiter: z
+    .enum([',', ';', 'tab', '\t'], 'must be a comma, a semicolon or tab')
+    .optional()
+    .describe('What separates the fields of CSV: `,` `;` or `tab`; by default recognized from the header row'),
 });
 
 /** What to do with a row whose id is taken, whether to store nothing or all or none, and how many rows may fail. */
@@ -77,12 +84,26 @@ export type ImportProgress = ImportCounts & { storedUpTo: number };
 
 /** The result of an import. The response of `POST /plants/import` has all of it except `isAccepted`. */
 export type ImportSummary = ImportCounts & {
-  /** The first `maxErrors` + 1 failed rows, in line order. */
+  /** All failed rows, in line order: at most `maxErrors` + 1. */
   errors: RowError[];
+  /** The line of the row that was one failure too many. No row after it counts as failed, but some may be stored. */
+  stoppedAt?: number | undefined;
   /** Whether the whole input was read and, in an atomic import, no row failed. */
   isAccepted: boolean;
 };
 
+/** Why an import was not accepted, and what is stored. */
+export const describeRefusal = (
+  { stoppedAt, created, replaced }: Omit<ImportSummary, 'errors'>,
+  { atomic, dryRun, maxErrors }: ImportOptions,
+): string => {
+  const why =
+    stoppedAt === undefined
+      ? 'Some rows cannot be stored.'
+      : `The import stopped at line ${stoppedAt} because more than ${formatCount(maxErrors)} rows failed.`;
+  if (atomic || dryRun || created + replaced === 0) return `${why} Nothing is stored.`;
+  return `${why} The rows before it that did not fail are stored, and perhaps some after it.`;
+};
 type Interruption = {
   cause: unknown;
   /** Every row up to this line is stored or failed; 0 if no row is known to be stored. */

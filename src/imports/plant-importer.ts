@@ -20,6 +20,8 @@ export type ImportEnd = ImportCounts & {
   outcome: 'completed' | 'refused' | 'interrupted';
   /** Every row up to this line is stored or failed. Only present if the import was interrupted. */
   storedUpTo?: number;
+  /** Only present if too many rows failed. */
+  stoppedAt?: number;
 };
 
 type PlantImporterOptions = {
@@ -90,8 +92,8 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
           try {
             const settings = { repository, pace, signal: stop, cut: cut.signal, onProgress };
             const summary = await importPlants(read, query, settings);
-            const { errors: _errors, isAccepted, ...counts } = summary;
-            finish(counts, { outcome: isAccepted ? 'completed' : 'refused' });
+            const { errors: _errors, isAccepted, stoppedAt, ...counts } = summary;
+            finish(counts, { outcome: isAccepted ? 'completed' : 'refused', ...(stoppedAt && { stoppedAt }) });
             return summary;
           } catch (error) {
             const { counts, storedUpTo } = error instanceof ImportInterruptedError ? error : NOTHING;

@@ -2,6 +2,7 @@ import { CsvError, parse } from 'csv-parse';
 import { decodeText } from '../bodies/read-json-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
+import { recognizeDialect } from './csv-dialect.ts';
 import { withoutByteOrderMark } from './split-lines.ts';
 
 /** The maximum number of fields in a record, because even an empty field takes memory. */
@@ -21,21 +22,45 @@ export type CsvField = {
 export type CsvRecord = { line: number; fields: CsvField[] };
 
 /**
- * Reads records of CSV (RFC 4180), separated by LF or CRLF. Ignores empty lines and a leading byte order mark.
+ * Reads records of CSV (RFC 4180), separated by LF or CRLF. Ignores empty lines and a leading byte order mark. Recognizes
+ * the delimiter, unless it is given.
  * @throws {ApiError} 1000 for an invalid quote, 1002 for a record that is too long. Both end the file, because the start of
- * the next record is unknown.
+ * the next record is unknown. 1003 for a line `sep=` with another delimiter
  */
 export async function* readCsvRecords(
   chunks: AsyncIterable<Buffer>,
-  { maxRecordBytes }: { maxRecordBytes: number },
+  { maxRecordBytes, delimiter: given }: { maxRecordBytes: number; delimiter?: string | undefined },
 ): AsyncGenerator<Iterable<CsvRecord>> {
+  let head = Buffer.alloc(0);
+  let parser: ReturnType<typeof createParser> | undefined;
+  const parseHead = (isWhole: boolean): Iterable<CsvRecord> => {
+    const dialect = recognizeDialect(head.toString(), isWhole, given);
+    if (dialect === undefined) return [];
+    parser = createParser({ ...dialect, maxRecordBytes });
+    return parser.recordsIn(head.subarray(dialect.start));
+  };
+  for await (const chunk of withoutByteOrderMark(chunks)) {
+    if (parser !== undefined) yield parser.recordsIn(chunk);
+    else {
+      head = Buffer.concat([head, chunk]);
+      yield parseHead(false);
+    }
+  }
+  if (parser === undefined) yield parseHead(true);
+  if (parser !== undefined) yield parser.end();
+}
+
+type ParserOptions = { delimiter: string; line: number; maxRecordBytes: number };
+
+const createParser = ({ delimiter, line: firstLine, maxRecordBytes }: ParserOptions) => {
   const records: CsvRecord[] = [];
   // Counted here, because the parser counts a CRLF within quotes as two lines.
-  let line = 1;
+  let line = firstLine;
   let emptyLines = 0;
   const parser = parse({
     // Keeps the bytes as they are; with UTF-8, the parser would silently replace invalid bytes.
     encoding: 'latin1',
+    delimiter,
     record_delimiter: ['\n', '\r\n'],
     relax_column_count: true,
     skip_empty_lines: true,
@@ -61,25 +86,32 @@ export async function* readCsvRecords(
     const { errored, info } = parser;
     if (errored) throw toApiError(errored, line + info.empty_lines - emptyLines, maxRecordBytes);
   };
-  const recordsIn = function* (chunk: Buffer): Generator<CsvRecord> {
-    for (let start = 0; start < chunk.length; start += PIECE) {
-      parser.write(chunk.subarray(start, start + PIECE));
-      yield* parsed();
-    }
+  return {
+    recordsIn: function* (chunk: Buffer): Generator<CsvRecord> {
+      for (let start = 0; start < chunk.length; start += PIECE) {
+        parser.write(chunk.subarray(start, start + PIECE));
+        yield* parsed();
+      }
+    },
+    end: (): Generator<CsvRecord> => {
+      parser.end();
+      return parsed();
+    },
   };
-  for await (const chunk of withoutByteOrderMark(chunks)) yield recordsIn(chunk);
-  parser.end();
-  yield parsed();
-}
+};
 
 type LatinField = CsvField & { lineFeeds: number };
 
 /** Keeps a byte order mark at the beginning of a field, which is part of the value. */
 const utf8WithMarks = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+const OTHER_ENCODING = ' If the file is in windows-1252 or utf-16le, state this encoding.';
+
 const toField = (latin: string, isQuoted: boolean): LatinField => ({
   read: (subject) =>
-    /[\x80-\xff]/.test(latin) ? decodeText(Buffer.from(latin, 'latin1'), subject, utf8WithMarks) : latin,
+    /[\x80-\xff]/.test(latin)
+      ? decodeText(Buffer.from(latin, 'latin1'), subject, utf8WithMarks, OTHER_ENCODING)
+      : latin,
   isAbsent: latin === '' && !isQuoted,
   lineFeeds: latin.includes('\n') ? latin.split('\n').length - 1 : 0,
 });
@@ -93,6 +125,6 @@ const toApiError = (error: unknown, line: number, maxRecordBytes: number): unkno
     const message = `The row at line ${line} must be at most ${maxRecordBytes} bytes. Check for an unclosed quote.`;
     return new ApiError(commonErrors.bodyTooLarge, message, { cause: error });
   }
-  const message = `The body is not valid CSV: the row at line ${line} has an invalid or unclosed quote.`;
+  const message = `The CSV has an invalid or unclosed quote in the row at line ${line}.`;
   return new ApiError(commonErrors.bodyNotJson, message, { cause: error });
 };

@@ -189,9 +189,9 @@ describe('NDJSON', () => {
       { line: 1, plant: { id: 9223372036854775807n, name: 'Fir' } },
       { line: 2, error: 1003, message: expect.stringMatching(/^id must be/) },
       { line: 3, id: 7n, error: 1003, message: 'name is required.' },
-      { line: 4, error: 1003, message: expect.stringMatching(/^id must be .*; name must be a string\.$/) },
+      { line: 4, error: 1003, message: expect.stringMatching(/^id must be .*; name must be a string, not 7\.$/) },
       { line: 5, error: 1000, message: expect.stringMatching(/^The line is not JSON: /) },
-      { line: 6, error: 1003, message: 'The line must be a JSON object.' },
+      { line: 6, error: 1003, message: 'The line must be a JSON object, not "\\ud800".' },
       { line: 7, id: 8n, error: 1003 },
       { line: 8, id: 9n, error: 1003 },
       { line: 9, error: 1002 },
@@ -212,6 +212,43 @@ describe('CSV', () => {
     expect(plantsOf(await csv('"name","id"\nFir,1'))).toEqual([{ id: 1n, name: 'Fir' }]);
   });
 
+  test.each([',', ';', '\t'])('the delimiter %j is recognized, wherever the bytes are split', async (delimiter) => {
+    const rows = ['id,name,tag', '1,"a; b\t ""c"", d",', '2,Yew,"Taxus, x"'];
+    const split = (row: string) => row.replace(/("(?:[^"]|"")*")|,/g, (_, quoted) => quoted ?? delimiter);
+    const plants = [
+      { id: 1n, name: 'a; b\t "c", d', tag: undefined },
+      { id: 2n, name: 'Yew', tag: 'Taxus, x' },
+    ];
+    for (const [start, firstLine] of [
+      ['', 2],
+      ['\ufeff', 2],
+      ['\r\n\n', 4],
+      [`sep=${delimiter}\r\n`, 3],
+      [`\n"SEP=${delimiter}"\n`, 4],
+    ] as const) {
+      for (const size of [1, 7, 1000]) {
+        const read = await csv(`${start}${rows.map(split).join('\r\n')}\r\n`, [size]);
+        expect([plantsOf(read), read.map(({ line }) => line)]).toEqual([plants, [firstLine, firstLine + 1]]);
+      }
+    }
+    // One line without an end.
+    expect(await csv(split('id,name'))).toEqual([]);
+  });
+
+  test('columns are named regardless of case and surrounding blanks', async () => {
+    const rows = await csv(' Tag ;"ID ";\u00a0NAME\nAbies;1;Fir\n');
+    expect(plantsOf(rows)).toEqual([{ id: 1n, name: 'Fir', tag: 'Abies' }]);
+  });
+
+  test.each([';', 'tab'])('the given delimiter %j is used, whatever the header row looks like', async (delimiter) => {
+    const file = `sep=,\nx,id,name|y,id,name|id|name\nx|y|7|Fir`.replaceAll(
+      '|',
+      delimiter === 'tab' ? '\t' : delimiter,
+    );
+    const rows = await allOf(readCsv(chunksOf(Buffer.from(file), [LIMIT]), { maxLineBytes: LIMIT, delimiter }));
+    expect(plantsOf(rows)).toEqual([{ id: 7n, name: 'Fir' }]);
+  });
+
   test('quotes, quoted line breaks and empty lines are read as in RFC 4180, with the line of each row', async () => {
     const rows = await csv('\ufeffid,name\r\n\r\n1,"a ""b"", c"\r\n\n2,"d\r\ne\n"\n3,f\n\n', [1]);
     expect(rows).toEqual([
@@ -221,18 +258,44 @@ describe('CSV', () => {
     ]);
   });
 
-  test.each(['1.0', '1e3', '01', '+1', '0x1', ' 1', '', '9223372036854775808', '--1', '1n'])(
-    'the id %j is wrong',
-    async (id) => {
-      const [row] = await csv(`id,name\n"${id}",Fir`);
-      expect(row).toEqual({ line: 2, error: 1003, message: expect.stringMatching(/^id must be an integer/) });
-    },
-  );
+  const MUST = 'must be decimal digits with an optional sign, from -9223372036854775808 to 9223372036854775807';
+  const ROUNDED = `was rounded by a spreadsheet (format the column as text) and ${MUST}`;
+  const FORMATTED = `was formatted by a spreadsheet (format the column as text) and ${MUST}`;
+
+  test.each([
+    ...['1.0', '0x1', ' 1', '9223372036854775808', '--1', '1n', '1,00', '+', '1E', 'e3'].map((id) => [id, MUST]),
+    ...['1e3', '1.23457E+18', '1,23457E+18', '-9.22337e18'].map((id) => [id, ROUNDED]),
+    ...['1,000', '-1.234.567', '1 000', '1\u00a0000', "1'000"].map((id) => [id, FORMATTED]),
+  ])('the id %j is refused with its value and the reason', async (id = '', reason = '') => {
+    const [row] = await csv(`id,name\n"${id}",Fir`);
+    expect(row).toEqual({ line: 2, error: 1003, message: `id ${reason}, not ${JSON.stringify(id)}.` });
+  });
+
+  test('an empty id is missing, and a long one is not copied', async () => {
+    const rows = await csv(`id,name\n,Fir\n"",Fir\n${'0'.repeat(900_000)},Fir`);
+    const required = { error: 1003, message: 'id is required.' };
+    expect(rows.slice(0, 2)).toEqual([
+      { line: 2, ...required },
+      { line: 3, ...required },
+    ]);
+    expect(rows[2]).toEqual({
+      line: 4,
+      error: 1003,
+      message: `id ${MUST}, not "${'0'.repeat(60)}"… (900,000 characters).`,
+    });
+  });
 
   test('ids are exact', async () => {
-    const ids = ['9223372036854775807', '-9223372036854775808', '9007199254740993', '-0', '0'];
+    const ids = ['9223372036854775807', '-9223372036854775808', '9007199254740993', '-0', '0', '+7', '007', '-01'];
     const rows = await csv(`id,name\n${ids.map((id) => `${id},x`).join('\n')}`);
-    expect(plantsOf(rows).map((plant) => String((plant as NewPlant).id))).toEqual([...ids.slice(0, 3), '0', '0']);
+    expect(plantsOf(rows).map((plant) => String((plant as NewPlant).id))).toEqual([
+      ...ids.slice(0, 3),
+      '0',
+      '0',
+      '7',
+      '7',
+      '-1',
+    ]);
   });
 
   test('a row fails if its number of fields is wrong, it is not UTF-8, or it is not a valid plant', async () => {
@@ -247,38 +310,51 @@ describe('CSV', () => {
       { line: 2, error: 1003, message: 'The row has 2 fields, but the header row has 3.' },
       { line: 3, error: 1003 },
       { line: 4, error: 1003 },
-      { line: 5, error: 1000, message: 'The row is not UTF-8.' },
+      { line: 5, error: 1000, message: expect.stringMatching(/^The row is not UTF-8\./) },
       { line: 6, id: 4n, error: 1003 },
       { line: 7, plant: { id: 5n } },
     ]);
   });
 
-  const HEADER = 'The header row of the CSV';
-  const EXAMPLE = 'It must be like id,name,tag, in any order.';
+  const MISSING = 'The CSV has no header row.';
+  const HEADER = 'The header row is';
+  const EXAMPLE = 'It must be like id,name,tag, in any order, separated by commas, semicolons or tabs.';
 
   test.each([
-    ['no header row', '', 1003, `${HEADER} is missing. ${EXAMPLE}`],
-    ['only empty lines', '\n\n', 1003, `${HEADER} is missing. ${EXAMPLE}`],
-    ['no column name', 'id\n1', 1003, `${HEADER} lacks name. ${EXAMPLE}`],
-    ['a plant as the header row', '1,Fir\n', 1003, `${HEADER} lacks id and name. ${EXAMPLE}`],
-    ['two columns with the same name', 'id,name,id\n', 1003, `${HEADER} names the column id twice. ${EXAMPLE}`],
+    ['no header row', '', 1003, `${MISSING} ${EXAMPLE}`],
+    ['only empty lines', '\n\n', 1003, `${MISSING} ${EXAMPLE}`],
+    ['no column name', 'id\n1', 1003, `${HEADER} "id", which lacks name. ${EXAMPLE}`],
+    ['a plant as the header row', '1,Fir\n', 1003, `${HEADER} "1,Fir", which lacks id and name. ${EXAMPLE}`],
+    ['another delimiter', 'id|name\n', 1003, `${HEADER} "id|name", which lacks id and name. ${EXAMPLE}`],
+    [
+      'another delimiter in the first line',
+      'sep=|\nid|name\n',
+      1003,
+      'The first line is "sep=|", but fields must be separated by commas, semicolons or tabs.',
+    ],
+    [
+      'two columns with the same name',
+      'id,name,ID \n',
+      1003,
+      `${HEADER} "id,name,ID ", which names the column id twice. ${EXAMPLE}`,
+    ],
     [
       'a quote within a field',
       'id,name\n1,a"b\n',
       1000,
-      'The body is not valid CSV: the row at line 2 has an invalid or unclosed quote.',
+      'The CSV has an invalid or unclosed quote in the row at line 2.',
     ],
     [
       'text after a quote',
       'id,name\n\n1,"a"b\n',
       1000,
-      'The body is not valid CSV: the row at line 3 has an invalid or unclosed quote.',
+      'The CSV has an invalid or unclosed quote in the row at line 3.',
     ],
     [
       'an unclosed quote',
       'id,name\n1,x\n2,"a\n',
       1000,
-      'The body is not valid CSV: the row at line 3 has an invalid or unclosed quote.',
+      'The CSV has an invalid or unclosed quote in the row at line 3.',
     ],
     [
       'an endless row',

@@ -1,10 +1,11 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { parseJson, parseJsonText } from '../bodies/read-json-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { describeFields } from '../http/parse-request.ts';
-import { newPlantSchema, plantSchema } from '../plants/plant.ts';
-import { plantPathSchema } from '../plants/plant-parameters.ts';
+import { MAX_INT64, MIN_INT64, newPlantSchema, plantSchema } from '../plants/plant.ts';
+import { quoteValue } from '../quote-value.ts';
+import { toColumnName } from './csv-dialect.ts';
 import type { ImportRow, RowError } from './import.ts';
 import { type CsvField, type CsvRecord, readCsvRecords } from './read-csv-records.ts';
 import { splitJsonArray } from './split-json-array.ts';
@@ -44,8 +45,31 @@ const isBlank = (bytes: Buffer): boolean => {
 const lineTooLong = (limit: number) =>
   new ApiError(commonErrors.bodyTooLarge, `The line must be at most ${limit} bytes.`);
 
-/** A NewPlant in CSV. The id consists of decimal digits, as in a path. */
-const csvPlantSchema = plantSchema.extend({ id: plantPathSchema.shape.id });
+/** A number that a spreadsheet has shortened, such as 1.23457E+18 or 1,23457E+18. */
+const ROUNDED = /^[+-]?\d[.,]?\d*e[+-]?\d+$/i;
+/** A number with separators between its digits, such as 1,000 or 1.000.000. */
+const FORMATTED = /^[+-]?\d{1,3}([.,'\u2019 \u00a0\u202f]\d{3})+$/;
+
+/** Leading zeros are allowed, but BigInt takes quadratic time on a million of them. */
+const MAX_ID_LENGTH = 40;
+
+const describeCsvId = ({ input }: { input?: unknown }): string => {
+  if (input === '') return 'is required';
+  const wrong = `must be decimal digits with an optional sign, from ${MIN_INT64} to ${MAX_INT64}`;
+  const text = typeof input === 'string' && input.length <= MAX_ID_LENGTH ? input : '';
+  if (ROUNDED.test(text)) return `was rounded by a spreadsheet (format the column as text) and ${wrong}`;
+  return FORMATTED.test(text) ? `was formatted by a spreadsheet (format the column as text) and ${wrong}` : wrong;
+};
+
+/** A NewPlant in CSV. */
+const csvPlantSchema = plantSchema.extend({
+  id: z
+    .string({ error: describeCsvId })
+    .max(MAX_ID_LENGTH, { error: describeCsvId, abort: true })
+    .regex(/^[+-]?\d+$/, { error: describeCsvId, abort: true })
+    .transform((text) => BigInt(text.replace('+', '')))
+    .pipe(z.int64({ error: describeCsvId })),
+});
 
 /**
  * Reads plants from CSV (RFC 4180) with a header row that names at least the columns `id` and `name`. An empty `tag` field
@@ -54,7 +78,7 @@ const csvPlantSchema = plantSchema.extend({ id: plantPathSchema.shape.id });
  */
 export async function* readCsv(
   chunks: AsyncIterable<Buffer>,
-  { maxLineBytes }: ReadOptions,
+  { maxLineBytes, delimiter }: ReadOptions & { delimiter?: string | undefined },
 ): AsyncGenerator<ImportRow[]> {
   let columns: Columns | undefined;
   const rowsOf = function* (records: Iterable<CsvRecord>) {
@@ -63,27 +87,32 @@ export async function* readCsv(
       else yield toCsvRow(line, fields, columns);
     }
   };
-  yield* inTurns(readCsvRecords(chunks, { maxRecordBytes: maxLineBytes }), rowsOf);
-  if (columns === undefined) throw headerWrong('is missing');
+  yield* inTurns(readCsvRecords(chunks, { maxRecordBytes: maxLineBytes, delimiter }), rowsOf);
+  if (columns === undefined) throw headerWrong('The CSV has no header row.');
 }
 
 /** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */
 type Columns = { id: number; name: number; tag: number; count: number };
 
 const findColumns = (fields: CsvField[]): Columns => {
-  const names = fields.map(({ read }) => read('The header row'));
+  const texts = fields.map(({ read }) => read('The header row'));
+  const names = texts.map(toColumnName);
+  const row = `The header row is ${quoteValue(texts.join(','))}`;
   for (const name of ['id', 'name', 'tag']) {
-    if (names.indexOf(name) !== names.lastIndexOf(name)) throw headerWrong(`names the column ${name} twice`);
+    if (names.indexOf(name) !== names.lastIndexOf(name))
+      throw headerWrong(`${row}, which names the column ${name} twice.`);
   }
+  if (texts.some((text) => text.includes('\0')))
+    throw headerWrong(`${row}. If the file is in utf-16le, state this encoding.`);
   const missing = ['id', 'name'].filter((name) => !names.includes(name));
-  if (missing.length > 0) throw headerWrong(`lacks ${missing.join(' and ')}`);
+  if (missing.length > 0) throw headerWrong(`${row}, which lacks ${missing.join(' and ')}.`);
   return { id: names.indexOf('id'), name: names.indexOf('name'), tag: names.indexOf('tag'), count: names.length };
 };
 
 const headerWrong = (what: string) =>
   new ApiError(
     commonErrors.fieldWrong,
-    `The header row of the CSV ${what}. It must be like id,name,tag, in any order.`,
+    `${what} It must be like id,name,tag, in any order, separated by commas, semicolons or tabs.`,
   );
 
 const toCsvRow = (line: number, fields: CsvField[], columns: Columns): ImportRow =>
@@ -111,7 +140,7 @@ export async function* readJsonArray(text: string): AsyncGenerator<ImportRow[]> 
 function* checkElements(text: string): Generator<undefined> {
   for (const found of splitJsonArray(text)) {
     try {
-      if (found) parseJsonText(found.element, `Element ${found.line} of the body`);
+      if (found) parseJsonText(found.element, `Element ${found.line}`);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== commonErrors.bodyTooLarge.code) throw error;
     }
@@ -143,7 +172,7 @@ const toRow = (line: number, schema: PlantSchema, subject: string, parse: () => 
   const result = schema.safeParse(value);
   if (result.success) return { line, plant: result.data };
   const id = schema.shape.id.safeParse((value as { id?: unknown } | null)?.id);
-  return { line, ...(id.success && { id: id.data }), ...describe(describeFields(result.error, subject)) };
+  return { line, ...(id.success && { id: id.data }), ...describe(describeFields(result.error, subject, value)) };
 };
 
 /** @throws any error that is not an ApiError */

@@ -45,4 +45,4 @@ export function* splitJsonArray(text: string): Generator<{ element: string; line
   if (line > 0 || !BLANK.test(element)) yield { element, line: line + 1 };
 }
 
-const notAnArray = (why: string) => new ApiError(commonErrors.bodyNotJson, `The body is not a JSON array: ${why}.`);
+const notAnArray = (why: string) => new ApiError(commonErrors.bodyNotJson, `The JSON is not an array: ${why}.`);

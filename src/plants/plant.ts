@@ -3,12 +3,12 @@ import { z } from 'zod';
 /** Any Unicode string that PostgreSQL's `text` can store: without U+0000 and unpaired surrogates. */
 export const storableText = z
   .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
-  .refine((text) => !text.includes('\0'), 'must not contain U+0000, which cannot be stored')
-  .refine((text) => text.isWellFormed(), 'must not contain an unpaired surrogate, which cannot be stored')
+  .refine((text) => !text.includes('\0'), 'must be text without U+0000, which cannot be stored')
+  .refine((text) => text.isWellFormed(), 'must be text without unpaired surrogates, which cannot be stored')
   .meta({ pattern: '^[^\\u0000]*$' });
 
 export const MIN_INT64 = -9_223_372_036_854_775_808n;
-const MAX_INT64 = 9_223_372_036_854_775_807n;
+export const MAX_INT64 = 9_223_372_036_854_775_807n;
 
 const int64 = z.int64({
   error: ({ input }) =>

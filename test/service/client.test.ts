@@ -68,7 +68,7 @@ describe.each([9_223_372_036_854_775_807n, 9_007_199_254_740_993n, -9_223_372_03
         code: 1004,
       });
       const wrong = await plants.POST('/plants', { body: { id, name: 5 as never } });
-      expect(wrong.error?.errors).toEqual([{ pointer: '/name', detail: 'must be a string' }]);
+      expect(wrong.error?.errors).toEqual([{ pointer: '/name', detail: 'must be a string, not 5' }]);
       const { error, data } = await plants.GET('/plants/{id}', { params: { path: { id: 0n } } });
       expect([data, error?.code]).toEqual([undefined, 1201]);
     });
@@ -127,7 +127,7 @@ describe('import and export', () => {
     expect(data).toMatchObject({ created: 2, failed: 1, errors: [{ line: 2, id: first.id, error: 1004 }] });
     expect(response.ok).toBe(true);
     const again = await plants.importPlants([first, second], { maxErrors: 0 });
-    expect([again.response.ok, again.data?.failed]).toEqual([false, 2]);
+    expect([again.response.ok, again.data?.failed, again.data?.stoppedAt]).toEqual([false, 1, 1]);
     expect((await plants.importPlants([first, second], { onConflict: 'skip' })).data?.skipped).toBe(2);
   });
 

@@ -177,19 +177,37 @@ describe('code 1003: a field is missing or invalid', () => {
     expect(response.status).toBe(400);
     expect(response.body).toEqual({
       error: 1003,
-      message: 'id is required; name must be a string; tag must be a string.',
+      message: 'id is required; name must be a string, not 5; tag must be a string, not null.',
     });
   });
 
-  test.each(['[]', '"plant"', '1', 'null', 'true', '[{"id":1,"name":"Fir"}]'])(
-    'the body %s is not an object',
-    async (body) => {
-      expect((await service.post(body)).body).toEqual({
-        error: 1003,
-        message: 'The body must be a JSON object.',
-      });
-    },
-  );
+  test.each([
+    ['[]', 'an array of 0 values'],
+    ['"plant"', '"plant"'],
+    ['1', '1'],
+    ['null', 'null'],
+    ['true', 'true'],
+    ['[{"id":1,"name":"Fir"}]', 'an array of 1 values'],
+  ])('the body %s is not an object', async (body, shown) => {
+    expect((await service.post(body)).body).toEqual({
+      error: 1003,
+      message: `The body must be a JSON object, not ${shown}.`,
+    });
+  });
+
+  test('a wrong value is quoted, but a long one is copied neither to the response nor to the log', async () => {
+    const long = 'x'.repeat(1_000_000);
+    for (const response of [
+      await service.post({ id: long, name: 'Fir' }),
+      await service.request('put', '/plants/1').send({ name: `${long}\0` }),
+      await service.request('patch', '/plants/1').set('Content-Type', 'application/json').send(JSON.stringify(long)),
+    ]) {
+      expect([response.status, response.body.error]).toEqual([400, 1003]);
+      expect(response.body.message).toContain(`"${'x'.repeat(60)}"… (`);
+      expect(response.text.length).toBeLessThan(300);
+    }
+    expect(JSON.stringify(service.log).includes('x'.repeat(61))).toBe(false);
+  });
 
   test.each([
     ['U+0000', '\\u0000'],
@@ -198,7 +216,10 @@ describe('code 1003: a field is missing or invalid', () => {
     ['surrogates in the wrong order', '\\udc00\\ud800'],
   ])('a name or tag with %s, which cannot be stored', async (_title, text) => {
     const response = await service.post(`{"id":1300,"name":"${text}","tag":"${text}"}`);
-    expect(response.body).toEqual({ error: 1003, message: expect.stringMatching(/^name should .*; tag should /) });
+    expect(response.body).toEqual({
+      error: 1003,
+      message: expect.stringMatching(/^name must be text .*, not .+; tag must be text /),
+    });
     expect(await service.stored('1300')).toBeUndefined();
   });
 

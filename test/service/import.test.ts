@@ -143,7 +143,7 @@ describe('the body', () => {
     expect(body).toEqual({
       ...counts(1, 0, 0, 2),
       errors: [
-        { line: 2, error: 1003, message: 'The element must be a JSON object.' },
+        { line: 2, error: 1003, message: 'The element must be a JSON object, not 2.' },
         { line: 3, id: 3, error: 1003, message: 'name is required.' },
       ],
     });
@@ -206,6 +206,41 @@ describe('the body', () => {
     expect(await answerOf(request)).toMatchObject({ status: 200, body: counts(1) });
   });
 
+  test.each([
+    ['charset=windows-1252', Buffer.from('id;name\r\n1;Tannenb\xe4ume \x80\r\n', 'latin1'), 'Tannenbäume €'],
+    ['Charset="UTF-16LE"', Buffer.from('\ufeffsep=\t\r\nID\tName \r\n1\tTännchen 🌲\r\n', 'utf16le'), 'Tännchen 🌲'],
+  ])('may be CSV as spreadsheets save it: %s', async (charset, bytes, name) => {
+    for (const [headers, sent] of [
+      [{}, bytes],
+      [GZIP, gzipSync(bytes)],
+    ] as const) {
+      const query = '?onConflict=replace';
+      const { status, text } = await importPlants(sent, { query, type: `text/csv; ${charset}`, headers });
+      expect([status, text]).toEqual([200, expect.stringContaining('"failed":0,"errors":[]')]);
+      expect(await stored()).toEqual([['1', name, null]]);
+    }
+  });
+
+  test('in another encoding than it states is refused with a message that says what to do', async () => {
+    const latin = await importPlants(Buffer.from('id,name\n1,T\xe4nnchen\n2,Fir', 'latin1'), { type: 'text/csv' });
+    const message = 'The row is not UTF-8. If the file is in windows-1252 or utf-16le, state this encoding.';
+    expect(latin.body).toEqual({ ...counts(1, 0, 0, 1), errors: [{ line: 2, error: 1000, message }] });
+    const wide = await importPlants(Buffer.from('\ufeffid,name\n1,x', 'utf16le'), { type: 'text/csv' });
+    expect([wide.status, wide.body]).toMatchObject([
+      400,
+      { error: 1000, message: expect.stringContaining('utf-16le') },
+    ]);
+    const noMark = await importPlants(Buffer.from('id,name\n1,x', 'utf16le'), { type: 'text/csv' });
+    expect(noMark.body).toMatchObject({ error: 1003, message: expect.stringContaining('utf-16le') });
+  });
+
+  test('that is CSV uses the delimiter of the query', async () => {
+    const file = 'id,name,id;id;name\nx;1;Fir';
+    expect(await importPlants(file, { type: 'text/csv' })).toMatchObject({ status: 200, body: counts(0, 0, 0, 1) });
+    const query = `?delimiter=${encodeURIComponent(';')}`;
+    expect(await importPlants(file, { type: 'text/csv', query })).toMatchObject({ status: 200, body: counts(1) });
+  });
+
   test('has lines of at most BODY_LIMIT bytes; a longer one fails alone', async () => {
     const row = (id: number, length: number) => `{"id":${id},"name":"${'x'.repeat(length)}"}`;
     const room = 1_048_576 - row(1, 0).length;
@@ -215,6 +250,34 @@ describe('the body', () => {
       errors: [{ line: 2, error: 1002, message: 'The line must be at most 1048576 bytes.' }],
     });
   });
+});
+
+describe('advice', () => {
+  test('for a wrong header row is to correct the file', async () => {
+    const { status, body } = await importPlants('id|name\n1|Fir', { type: 'text/csv' });
+    expect([status, body]).toEqual([
+      400,
+      {
+        error: 1003,
+        message:
+          'The header row is "id|name", which lacks id and name. It must be like id,name,tag, in any order, separated by ' +
+          'commas, semicolons or tabs. No row is stored. Correct the file first. Repeat the import.',
+      },
+    ]);
+  });
+
+  test.each(['', '?onConflict=replace', '?atomic=true', '?dryRun=true'])(
+    'for a database that is not migrated does not doubt what is stored: %s',
+    async (query) => {
+      await start();
+      await service.database.query('ALTER TABLE plants RENAME TO other');
+      const { status, body } = await importPlants(numbered(1, 5000), { query });
+      expect([status, body]).toMatchObject([
+        503,
+        { error: 1502, message: expect.stringMatching(/ (No row|Nothing) is stored[^?]*\.$/) },
+      ]);
+    },
+  );
 });
 
 describe('a row', () => {
@@ -233,7 +296,7 @@ describe('a row', () => {
     );
     expect([status, body]).toMatchObject([200, counts(1, 0, 0, 5)]);
     expect(body.errors).toMatchObject([
-      { line: 1, error: 1003, message: 'name must be a string.' },
+      { line: 1, error: 1003, message: 'name must be a string, not 7.' },
       { line: 4, id: 1, error: 1004, message: 'The id 1 is taken.' },
       { line: 5, error: 1000 },
       { line: 6, error: 1003 },
@@ -406,7 +469,7 @@ describe('atomic', () => {
 
   test('is limited to 10,000 rows and 16 million characters', async () => {
     const { status, body } = await importPlants(numbered(1, 10_001), { query: '?atomic=true' });
-    expect([status, body]).toMatchObject([400, { error: 1002, message: expect.stringMatching(/at most 10000 rows/) }]);
+    expect([status, body]).toMatchObject([400, { error: 1002, message: expect.stringMatching(/at most 10,000 rows/) }]);
     const long = `{"id":1,"name":"${'x'.repeat(1_000_000)}"}\n`.repeat(17);
     expect(await importPlants(long, { query: '?atomic=true' })).toMatchObject({ status: 400, body: { error: 1002 } });
     expect(await count()).toBe(0);
@@ -448,6 +511,7 @@ describe('maxErrors', () => {
     expect(most.body.errors).toHaveLength(10_000);
     const over = await importPlants(half(20_002), { query: '?onConflict=skip&maxErrors=10000' });
     expect([over.status, over.body.failed, over.body.errors.length]).toEqual([400, 10_001, 10_001]);
+    expect(over.body).toMatchObject({ stoppedAt: 20_002 });
   });
 
   test('stops the import during the upload, and closes the connection', async () => {
@@ -460,20 +524,29 @@ describe('maxErrors', () => {
   test('with conflicts', async () => {
     await importPlants(numbered(1, 5000));
     const { status, body } = await importPlants(numbered(1, 9000), { query: '?maxErrors=10' });
-    expect(status).toBe(400);
+    const message = 'The import stopped at line 11 because more than 10 rows failed. Nothing is stored.';
+    expect([status, body]).toMatchObject([400, { ...counts(0, 0, 0, 11), stoppedAt: 11, message }]);
     expect(body.errors.map((error) => (error as { line: number }).line)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    expect(service.log.findLast(({ msg }) => msg === 'import ended')).toMatchObject({
+      outcome: 'refused',
+      stoppedAt: 11,
+    });
   });
 });
 
 describe('the request', () => {
   test.each([
-    ['?onConflict=ignore', 'The parameter onConflict must be error, skip or replace.'],
+    ['?onConflict=ignore', 'The parameter onConflict must be error, skip or replace, not "ignore".'],
     ['?onconflict=skip', 'The parameter onconflict is not known.'],
-    ['?dryRun=1', 'The parameter dryRun must be true or false.'],
-    ['?dryRun', 'The parameter dryRun must be true or false.'],
-    ['?atomic=true&atomic=false', 'The parameter atomic must be true or false.'],
-    ['?maxErrors=10001', 'The parameter maxErrors must be an integer from 0 to 10000.'],
-    ['?maxErrors=-1&x=1', 'The parameter maxErrors must be an integer from 0 to 10000. The parameter x is not known.'],
+    ['?dryRun=1', 'The parameter dryRun must be true or false, not "1".'],
+    ['?delimiter=|', 'The parameter delimiter must be a comma, a semicolon or tab, not "|".'],
+    ['?dryRun', 'The parameter dryRun must be true or false, not "".'],
+    ['?atomic=true&atomic=false', 'The parameter atomic must be true or false, not an array of 2 values.'],
+    ['?maxErrors=10001', 'The parameter maxErrors must be an integer from 0 to 10000, not "10001".'],
+    [
+      '?maxErrors=-1&x=1',
+      'The parameter maxErrors must be an integer from 0 to 10000, not "-1". The parameter x is not known.',
+    ],
   ])('with %s → 400, code 1005', async (query, message) => {
     expect(await importPlants('{"id":1,"name":""}', { query })).toMatchObject({
       status: 400,
@@ -582,7 +655,7 @@ describe('an import is interrupted by', () => {
     const { body } = await importPlants('id,name\n1,Fir\n2,"a"b\n', { type: 'text/csv' });
     expect(body).toMatchObject({
       error: 1000,
-      message: expect.stringMatching(/ No row is stored\. Repeat the import/),
+      message: expect.stringMatching(/ No row is stored\. Correct the file first\. Repeat the import\.$/),
     });
     expect(await count()).toBe(0);
   });
@@ -624,7 +697,7 @@ describe('an import is interrupted by', () => {
     Buffer.concat([gzipSync(rows, { finishFlush: constants.Z_SYNC_FLUSH }), Buffer.from(behind)]);
 
   test.each<[string, string, Record<string, string>, string | Buffer, number, object]>([
-    ['rows with taken ids', '?maxErrors=0', {}, numbered(1, 2001), 400, counts(0, 0, 0, 2001)],
+    ['rows with taken ids', '?maxErrors=0', {}, numbered(1, 2001), 400, counts(0, 0, 0, 1)],
     ['compressed rows that fail', '?maxErrors=0', GZIP, gzipOf('{}\n'), 400, counts(0, 0, 0, 1)],
     ['too many compressed rows', '?atomic=true', GZIP, gzipOf(numbered(1, 10_001)), 400, { error: 1002 }],
     [
@@ -795,8 +868,8 @@ describe('an import is interrupted by', () => {
       {
         error: 1000,
         message:
-          'The body is not valid CSV: the row at line 2502 has an invalid or unclosed quote. Every row up to line 2001 is stored. ' +
-          'Repeat the import with onConflict=skip.',
+          'The CSV has an invalid or unclosed quote in the row at line 2502. Every row up to line 2001 is stored. ' +
+          'Correct the file first. Repeat the import with onConflict=skip.',
       },
     ]);
   });

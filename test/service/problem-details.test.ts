@@ -17,19 +17,19 @@ test('a client that asks for problem details gets them, with a JSON Pointer for 
     type: '/docs/errors#1003',
     title: commonErrors.fieldWrong.title,
     status: 400,
-    detail: 'id is required; name must be a string; tag must be a string.',
+    detail: 'id is required; name must be a string, not 5; tag must be a string, not null.',
     code: 1003,
     errors: [
       { pointer: '/id', detail: 'is required' },
-      { pointer: '/name', detail: 'must be a string' },
-      { pointer: '/tag', detail: 'must be a string' },
+      { pointer: '/name', detail: 'must be a string, not 5' },
+      { pointer: '/tag', detail: 'must be a string, not null' },
     ],
   });
 });
 
 test('the pointer for a body that is not an object is empty, which means the whole body', async () => {
   const { body } = await service.post('[]', { Accept: PROBLEM });
-  expect(body.errors).toEqual([{ pointer: '', detail: 'must be a JSON object' }]);
+  expect(body.errors).toEqual([{ pointer: '', detail: 'must be a JSON object, not an array of 0 values' }]);
 });
 
 test('both forms have the same status and headers', async () => {

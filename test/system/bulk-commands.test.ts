@@ -130,7 +130,19 @@ describe('plant-store import', () => {
     writeFileSync(path('b.ndjson'), ndjson([2]));
     const { code, stderr } = await run('import', path('a.ndjson'), path('b.ndjson'), '--max-errors', '3');
     expect([code, await count()]).toEqual([1, 0]);
-    expect(stderr).toContain(`${path('a.ndjson')}: Too many rows failed.`);
+    const said = 'The import stopped at line 4 because more than 3 rows failed. Nothing is stored. See --max-errors.';
+    expect(stderr).toContain(`${path('a.ndjson')}: ${said}`);
+  });
+
+  test('reports the same figures each time that all ids are taken, and writes all failed rows to the file', async () => {
+    writeFileSync(path('a.ndjson'), ndjson(Array.from({ length: 10_000 }, (_, index) => index)));
+    await run('import', path('a.ndjson'));
+    for (let times = 0; times < 3; times++) {
+      const { stdout } = await run('import', path('a.ndjson'), '--errors', path('errors.ndjson'), '--json');
+      const stopped = { file: path('a.ndjson'), storedUpTo: 1001, stoppedAt: 1001 };
+      expect(JSON.parse(stdout)).toMatchObject({ created: 0, failed: 1001, stopped });
+      expect(readFileSync(path('errors.ndjson'), 'utf8').trimEnd().split('\n')).toHaveLength(1001);
+    }
   });
 
   test('reports the failed rows of a file that it cannot read to its end', async () => {

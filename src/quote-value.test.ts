@@ -1,0 +1,24 @@
+import { describe, expect, test } from '@jest/globals';
+import { quoteValue } from './quote-value.ts';
+
+describe('quoteValue', () => {
+  test.each([
+    ['12a', '"12a"'],
+    ['', '""'],
+    ['a"b\\', '"a\\"b\\\\"'],
+    ['a\r\n\0\x1b[31m\x7f\x9b\u2028\u202e', '"a\\r\\n\\u0000\\u001b[31m\\u007f\\u009b\\u2028\\u202e"'],
+    ['x'.repeat(60), `"${'x'.repeat(60)}"`],
+    ['x'.repeat(1_000_000), `"${'x'.repeat(60)}"… (1,000,000 characters)`],
+    [`${'x'.repeat(59)}🌲`, `"${'x'.repeat(59)}\\ud83c"… (61 characters)`],
+    [1.5, '1.5'],
+    [2 ** 64, 'about 1.84e+19'],
+    [Number.POSITIVE_INFINITY, 'about Infinity'],
+    [9223372036854775808n, '9223372036854775808'],
+    [null, 'null'],
+    [true, 'true'],
+    [['a', 'b'], 'an array of 2 values'],
+    [{ token: 'secret' }, 'an object'],
+  ])('%j', (value, expected) => {
+    expect(quoteValue(value)).toBe(expected);
+  });
+});
