@@ -1,6 +1,6 @@
 import { readFileSync, rmdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { readConfig } from '../config/config.ts';
 import { OperationalError } from '../operational-error.ts';
 import { explainError } from './explain-error.ts';
@@ -32,4 +32,39 @@ test('other errors with a path print their message only', () => {
 test('a bug prints its stack trace, an operational error its message', () => {
   expect(explain(() => JSON.parse('{'))).toMatch(/^SyntaxError: .+\n +at /);
   expect(explainError(new OperationalError('Try again.'), () => readConfig({}))).toBe('Try again.');
+});
+
+describe('a database that cannot be reached', () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
+  const DATABASE_URL = 'postgresql://gardener:se%40cret@db.example:5433/plants';
+
+  test('names the setting, role, database and server, never the password', () => {
+    expect(explainError(refused, () => readConfig({ DATABASE_URL }))).toBe(
+      'The database cannot be reached: connect ECONNREFUSED 127.0.0.1:1. ' +
+        'Check DATABASE_URL: role "gardener", database "plants" at db.example:5433.',
+    );
+  });
+
+  test('names the log of the embedded PostgreSQL', () => {
+    expect(explainError(refused, () => readConfig({ DATA_DIR }))).toBe(
+      'The database cannot be reached: connect ECONNREFUSED 127.0.0.1:1. ' +
+        `It is the embedded PostgreSQL (role "plant_store"). Its log is in ${DATA_DIR}/postgres/log.`,
+    );
+  });
+
+  test("gives PostgreSQL's reason instead of Prisma's", () => {
+    const cause = { originalCode: '28000', originalMessage: 'role "gardener" is not permitted to log in' };
+    const error = Object.assign(new Error('User was denied access on the database `(not available)`'), {
+      code: 'P1010',
+      meta: { driverAdapterError: { cause } },
+    });
+    expect(explainError(error, () => readConfig({ DATABASE_URL }))).toMatch(
+      /^The database cannot be reached: role "gardener" is not permitted to log in\. Check DATABASE_URL: /,
+    );
+  });
+
+  test('gives the code if Node.js tried several addresses', () => {
+    const error = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
+    expect(explainError(error, () => readConfig({ DATABASE_URL }))).toMatch(/reached: ECONNREFUSED\. Check /);
+  });
 });

@@ -1,6 +1,7 @@
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { classifyDatabaseError } from '../database/database-error.ts';
+import { classifyDatabaseError, isPrivilegeMissing, originalMessage } from '../database/database-error.ts';
+import { describeDatabase } from '../database/describe-database.ts';
 import { OperationalError } from '../operational-error.ts';
 import { dataFolder } from './with-database.ts';
 
@@ -16,14 +17,26 @@ export const explainError = (error: unknown, config: () => Config): string => {
     const blamesFolder = isInDataFolder && FOLDER_ERRORS.includes(code);
     return blamesFolder ? `${message}. DATA_DIR must be a folder that this user can write to.` : message;
   }
+  if (isPrivilegeMissing(error)) return `The database denies access: ${reasonOf(error)}. ${lookAt(config())}`;
   switch (classifyDatabaseError(error)) {
     case 'unreachable':
     case 'interrupted':
-      // Prisma's messages begin with the call and end with the cause.
-      return `The database cannot be reached: ${message.trim().split('\n').at(-1)}`;
+      return `The database cannot be reached: ${reasonOf(error)}. ${lookAt(config())}`;
     case 'notMigrated':
       return 'The database is not migrated. Run: plant-store migrate';
     default:
       return stack ?? String(error);
   }
 };
+
+/** PostgreSQL's message. If there is none, the last line of Prisma's, which begins with the call; or the code, if Node.js tried several addresses. */
+const reasonOf = (error: unknown): string => {
+  const { message, code } = error as NodeJS.ErrnoException;
+  const lines = (originalMessage(error) ?? message).trim().split('\n');
+  return (lines.at(-1) || code || 'unknown').replace(/\.$/, '');
+};
+
+const lookAt = (config: Config): string =>
+  config.databaseUrl === undefined
+    ? `It is the embedded PostgreSQL (role "plant_store"). Its log is in ${join(dataFolder(config), 'postgres', 'log')}.`
+    : `Check DATABASE_URL: ${describeDatabase(config.databaseUrl)}.`;

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
+import { parseDuration } from '../config/duration.ts';
 
 /** Parses an option as the query parameter of the same meaning is parsed. */
 export const parseAs =
@@ -26,17 +27,15 @@ export const parseTokenName = (text: string): string => {
   throw new InvalidArgumentError('It must be 1 to 64 letters, digits or . _ @ - and must not begin with -');
 };
 
+/** A century, in ms. */
+const MAX_VALIDITY = 36_525 * 86_400_000;
+
+/** Requires a unit: who writes 30 may mean days. */
 export const parseExpiry = (text: string): Date => {
-  const duration = parseDuration(text);
-  if (duration === undefined) throw new InvalidArgumentError('It must be a duration such as 45m, 12h, 30d or 52w.');
+  const duration = /\D$/.test(text) ? parseDuration(text) : undefined;
+  if (!duration || duration > MAX_VALIDITY)
+    throw new InvalidArgumentError(
+      'It must be a number with a unit (s, m, h, d, w), such as 45m, 12h or 30d, and at most 100 years.',
+    );
   return new Date(Date.now() + duration);
-};
-
-const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-
-/** A text such as `45m`, `12h` or `30d` in milliseconds; undefined if it is not a duration or exceeds a century. */
-export const parseDuration = (text: string): number | undefined => {
-  const [, count, unit] = /^([1-9]\d{0,9})([smhdw])$/.exec(text) ?? [];
-  const duration = Number(count) * UNITS[unit as keyof typeof UNITS];
-  return duration <= 36_525 * UNITS.d ? duration : undefined;
 };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { freePort } from '../embedded-postgres/free-port.ts';
 import { OperationalError } from '../operational-error.ts';
+import { print } from './output.ts';
 import { interruptible } from './stop-signal.ts';
 import { projectFolder, withDatabase } from './with-database.ts';
 
@@ -24,15 +25,33 @@ export const openStudio = async ({ config, environment, port, browser }: StudioO
   await freePort(Number(port)).catch((error) => {
     throw new OperationalError(`Prisma Studio cannot listen: ${error.message}. Choose another --port.`);
   });
-  const options = ['studio', '--port', port, ...(browser ? ['--browser', browser] : [])];
+  const page = `http://localhost:${port}/${PLANTS}`;
   const runStudio = async (signal: AbortSignal, url: string) => {
     // prisma.config.ts reads DATABASE_URL. Other users could see a URL on the command line.
     const env = { ...environment, DATABASE_URL: url, CHECKPOINT_DISABLE: '1' };
-    const studio = spawn(process.execPath, [prisma, ...options], { cwd: projectFolder, env, stdio: 'inherit' });
+    const words = [prisma, 'studio', '--port', port, '--browser', 'none'];
+    const studio = spawn(process.execPath, words, { cwd: projectFolder, env, stdio: ['ignore', 'pipe', 'inherit'] });
     signal.addEventListener('abort', () => studio.kill());
+    studio.stdout.on('data', (text) => {
+      if (!String(text).includes('is running at')) return;
+      print(`Prisma Studio shows the plants on ${page}\n`).catch(() => {});
+      if (browser !== 'none') openPage(page, browser);
+    });
     const [code, endedBy] = await once(studio, 'exit');
     if (code !== 0 && !signal.aborted)
       throw new OperationalError(`Prisma Studio ended with ${endedBy ?? `exit code ${code}`}.`);
   };
   await withDatabase(config, (url) => interruptible((signal) => runStudio(signal, url)));
+};
+
+/** Prisma Studio itself would open its first table, the migrations. */
+const PLANTS = '#schema=public&view=table&table=plants';
+
+/** Does nothing if the browser cannot be started: its address is printed. */
+const openPage = (url: string, browser: string | undefined) => {
+  const [program = '', ...options] =
+    process.platform === 'darwin' ? ['open', ...(browser ? ['-a', browser] : [])] : [browser ?? 'xdg-open'];
+  const child = spawn(program, [...options, url], { stdio: 'ignore', detached: true });
+  child.on('error', () => {});
+  child.unref();
 };

@@ -34,6 +34,24 @@ describe('readConfig', () => {
     expect(readConfig({ BASE_PATH: '/.well-known/...' }).basePath).toBe('/.well-known/...');
   });
 
+  test('reads durations with a unit, and numbers as seconds', () => {
+    const { requestTimeout, shutdownDelay, shutdownTimeout, rateLimit } = readConfig({
+      REQUEST_TIMEOUT: '1500ms',
+      SHUTDOWN_DELAY: '5m',
+      SHUTDOWN_TIMEOUT: '30',
+      RATE_LIMIT: '10000/7d',
+    });
+    expect([requestTimeout, shutdownDelay, shutdownTimeout]).toEqual([1500, 300_000, 30_000]);
+    expect(rateLimit).toEqual({ requests: 10_000, seconds: 604_800 });
+    expect(message({ REQUEST_TIMEOUT: '3 sec', RATE_LIMIT: '600/min' })).toBe(
+      [
+        'The configuration is wrong:',
+        'REQUEST_TIMEOUT is "3 sec" and must be a duration from 1s to 1h: a number of seconds, or a number with a unit (ms, s, m, h, d)',
+        'RATE_LIMIT is "600/min" and must be requests/duration such as 600/60 or 600/1m, with a duration from 1s to 7d: a number of seconds, or a number with a unit (ms, s, m, h, d)',
+      ].join('\n'),
+    );
+  });
+
   test('reads limits, proxies and origins', () => {
     expect(
       readConfig({
@@ -64,7 +82,8 @@ describe('readConfig', () => {
 
   test.each([
     ['PORT', ['-1', '3e3', '3000.0', ' 3000', '0x50', 'http']],
-    ['REQUEST_TIMEOUT', ['0', '3601', '10s', '9999999999999']],
+    ['REQUEST_TIMEOUT', ['0', '999ms', '3601', '2h', '10 s', '10S', '1.5s', '-1s', 's', '9999999999999']],
+    ['SHUTDOWN_DELAY', ['61m', '1y', '-1']],
     ['BASE_PATH', ['/a b', '/a?b', 'x', '//', '/.', '/..', '/a/../b', '/a/./b', '/a/..']],
     // A string of V8 has at most 512 MiB.
     ['BODY_LIMIT', ['0', '268435457', '1MB']],
@@ -74,7 +93,22 @@ describe('readConfig', () => {
     ['OTEL_TRACES_SAMPLER', ['on', 'parentbased']],
     ['OTEL_TRACES_SAMPLER_ARG', ['2', '1.1', '-0.5', '50%', '.']],
     ['DATABASE_URL', ['localhost', 'mysql://localhost/x', 'postgres//x']],
-    ['RATE_LIMIT', ['600', '0/60', '600/0', '600/60/60', '6e2/60', '-1/60', '600 / 60']],
+    [
+      'RATE_LIMIT',
+      [
+        '600',
+        '0/60',
+        '600/0',
+        '600/60/60',
+        '6e2/60',
+        '-1/60',
+        '600 / 60',
+        '600/500ms',
+        '600/1500ms',
+        '600/8d',
+        '600/m',
+      ],
+    ],
     ['TRUST_PROXY', ['10', '-1', 'true', '10.0.0.0/33', '10.0.0/8', '::/0', 'loopback,', '10.0.0.1/8/8']],
     [
       'TRUST_PROXY',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OperationalError } from '../operational-error.ts';
 import { quoteValue } from '../quote-value.ts';
-import { digits, oneOf, origins, proxies, rate, trustedUrl, wholeNumber } from './variable-kinds.ts';
+import { digits, duration, oneOf, origins, proxies, rate, trustedUrl, wholeNumber } from './variable-kinds.ts';
 
 const SAMPLERS = [
   'always_on',
@@ -49,9 +49,9 @@ const variables = z.object({
     .refine((ratio) => ratio <= 1)
     .default(1)
     .describe('a fraction of all traces, 0 to 1'),
-  REQUEST_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
-  SHUTDOWN_DELAY: wholeNumber('a number of seconds', 0, 3600, 0),
-  SHUTDOWN_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
+  REQUEST_TIMEOUT: duration('1s', '1h', '10s'),
+  SHUTDOWN_DELAY: duration('0s', '1h', '0s'),
+  SHUTDOWN_TIMEOUT: duration('1s', '1h', '10s'),
   WORKERS: z
     .string()
     .regex(/^(auto|[1-9]\d{0,2})$/)
@@ -123,9 +123,9 @@ const toConfig = (values: z.infer<typeof variables>) =>
           sampling: { sampler: values.OTEL_TRACES_SAMPLER, ratio: values.OTEL_TRACES_SAMPLER_ARG },
         }
       : undefined,
-    requestTimeout: values.REQUEST_TIMEOUT * 1000,
-    shutdownDelay: values.SHUTDOWN_DELAY * 1000,
-    shutdownTimeout: values.SHUTDOWN_TIMEOUT * 1000,
+    requestTimeout: values.REQUEST_TIMEOUT,
+    shutdownDelay: values.SHUTDOWN_DELAY,
+    shutdownTimeout: values.SHUTDOWN_TIMEOUT,
     workers: values.WORKERS,
     identityProvider:
       values.AUTH_ISSUER && values.AUTH_AUDIENCE && values.AUTH_JWKS_URL

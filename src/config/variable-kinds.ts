@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { parseDuration } from './duration.ts';
 
 /** One of several words. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words, fallback: Words[number]) =>
@@ -18,6 +19,20 @@ export const digits = (minimum: number, maximum: number) =>
 /** A whole number in a range; `unit` describes it. */
 export const wholeNumber = (unit: string, minimum: number, maximum: number, fallback: number) =>
   digits(minimum, maximum).default(fallback).describe(`${unit}, ${minimum} to ${maximum}`);
+
+const DURATION = 'a number of seconds, or a number with a unit (ms, s, m, h, d)';
+
+const milliseconds = (minimum: string, maximum: string) =>
+  z
+    .string()
+    .transform((text) => parseDuration(text) ?? Number.NaN)
+    .refine((value) => value >= Number(parseDuration(minimum)) && value <= Number(parseDuration(maximum)));
+
+/** A duration in a range, in ms. */
+export const duration = (minimum: string, maximum: string, fallback: string) =>
+  milliseconds(minimum, maximum)
+    .default(Number(parseDuration(fallback)))
+    .describe(`a duration from ${minimum} to ${maximum}: ${DURATION}`);
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
@@ -65,12 +80,19 @@ export const proxies = () =>
     .default(0)
     .describe('a number of proxies, 0 to 9, or their comma-separated addresses, such as 10.0.0.0/8, loopback');
 
-/** A number of requests per number of seconds. */
+/** A week, in seconds. */
+const MAX_WINDOW = 604_800;
+
+/** A number of requests per duration, which RateLimit headers give in whole seconds. */
 export const rate = () =>
   z
     .string()
-    .regex(/^[1-9]\d{0,6}\/[1-9]\d{0,4}$/)
-    .transform((text) => text.split('/').map(Number))
-    .transform(([requests = 0, seconds = 0]) => ({ requests, seconds }))
+    .regex(/^[1-9]\d{0,6}\/\w+$/)
+    .transform((text) => text.split('/'))
+    .transform(([requests, window = '']) => ({
+      requests: Number(requests),
+      seconds: Number(parseDuration(window)) / 1000,
+    }))
+    .refine(({ seconds }) => Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_WINDOW)
     .optional()
-    .describe('requests/seconds such as 600/60');
+    .describe(`requests/duration such as 600/60 or 600/1m, with a duration from 1s to 7d: ${DURATION}`);

@@ -72,12 +72,22 @@ export const isLockTimeout = hasCode(/^55P03$/);
  */
 export const isRowRefusal = hasCode(/^(2[23]|54)\w{3}$|^P0001$/);
 
+/** The role lacks a privilege, for example on a table, or to connect to the database. */
+export const isPrivilegeMissing = hasCode(/^42501$/);
+
+type DriverAdapterError = { originalCode?: string; originalMessage?: string; kind?: string };
+
+/** What Prisma's driver adapter caught. */
+const adapterCause = (error: unknown) =>
+  (error as { meta?: { driverAdapterError?: { cause?: DriverAdapterError } } } | null | undefined)?.meta
+    ?.driverAdapterError?.cause;
+
+/** PostgreSQL's message, which Prisma replaces with its own. */
+export const originalMessage = (error: unknown): string | undefined => adapterCause(error)?.originalMessage;
+
 /** Prisma's code and those of its driver adapter, or the driver's own. */
 const errorCodes = (error: unknown): string[] => {
-  const { code, meta } = (error ?? {}) as {
-    code?: string;
-    meta?: { driverAdapterError?: { cause?: { originalCode?: string; kind?: string } } };
-  };
-  const cause = meta?.driverAdapterError?.cause;
+  const { code } = (error ?? {}) as { code?: string };
+  const cause = adapterCause(error);
   return [code, cause?.originalCode, cause?.kind].filter((text) => text !== undefined);
 };

@@ -5,20 +5,29 @@ import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import { spawnCommand } from './store-process.ts';
 import { waitUntil } from './wait-until.ts';
 
-export const studioCommand = (port: number) => ['studio', '--browser', 'none', '--port', String(port)];
+export const studioCommand = (port: number, browser = 'none') => [
+  'studio',
+  '--browser',
+  browser,
+  '--port',
+  String(port),
+];
 
 /** Starts Prisma Studio on a database, and waits until it responds. */
-export const startStudio = async (databaseUrl: string) => {
+export const startStudio = async (environment: Record<string, string>, browser = 'none') => {
   const port = await freePort();
-  const command = spawnCommand(studioCommand(port), { DATABASE_URL: databaseUrl });
+  const command = spawnCommand(studioCommand(port, browser), environment);
   const ended = Promise.all([once(command, 'exit'), text(command.stderr as Readable)]).then(([[code], stderr]) => ({
     code,
     stderr,
   }));
-  const url = `http://localhost:${port}`;
-  await waitUntil('Prisma Studio', async () => (await fetch(url).catch(() => undefined))?.ok === true);
+  let printed = '';
+  command.stdout?.on('data', (chunk) => (printed += chunk));
+  const page = () => /^Prisma Studio shows the plants on (http:\S+)$/m.exec(printed)?.[1] ?? '';
+  await waitUntil('Prisma Studio', async () => (await fetch(page()).catch(() => undefined))?.ok === true);
   return {
-    url,
+    /** The page of the plants. */
+    url: page(),
     pid: command.pid as number,
     ended,
     /** Sends SIGTERM. @returns exit code and standard error */

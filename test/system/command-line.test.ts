@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { killChildren } from '../support/children.ts';
 import { projectFolder, runCommand, spawnCommand } from '../support/store-process.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
@@ -280,4 +281,49 @@ test('the compile cache of Node.js is in the checkout', async () => {
   const folder = join(projectFolder, 'node_modules', '.cache', 'compile');
   expect(code).toBe(0);
   expect(stderr).toContain(`[compile cache] resolved path ${folder} `);
+});
+
+describe('a role that the database refuses: the message names the setting, role and database', () => {
+  const role = `gardener_${process.pid}`;
+  const urlAs = (password: string) => Object.assign(new URL(database.url), { username: role, password }).href;
+  beforeAll(async () => {
+    await database.administer(`CREATE ROLE ${role} NOLOGIN PASSWORD 'right'`);
+  });
+  afterAll(async () => {
+    await database.administer(`DROP ROLE ${role}`);
+  });
+  const COMMANDS = ['serve', 'migrate', 'token list', 'export', 'search-index status'];
+  const target = () =>
+    `Check DATABASE_URL: role "${role}", database "${database.name}" at ${new URL(database.url).host}.`;
+
+  test.each(COMMANDS)('that may not log in: %s', async (command) => {
+    const { code, stderr } = await runCommand(command.split(' '), { DATABASE_URL: urlAs('right') });
+    const reason = `The database cannot be reached: role "${role}" is not permitted to log in.`;
+    expect([code, stderr]).toEqual([1, `${reason} ${target()}\n`]);
+  });
+
+  test.each(COMMANDS.slice(0, 4))('that lacks privileges: %s', async (command) => {
+    await database.administer(`ALTER ROLE ${role} LOGIN`);
+    const { code, stderr } = await runCommand(command.split(' '), { DATABASE_URL: urlAs('right') });
+    await database.administer(`ALTER ROLE ${role} NOLOGIN`);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('permission denied for table ')]);
+    expect(stderr).toContain(target());
+  });
+});
+
+test('the embedded PostgreSQL refuses: the message names it and its log', async () => {
+  const folder = makeTemporaryFolder();
+  const { release } = await leaseEmbeddedPostgres(folder);
+  try {
+    writeFileSync(join(folder, 'postgres-password'), 'wrong');
+    const { code, stderr } = await runCommand(['token', 'list'], { DATA_DIR: folder });
+    expect([code, stderr]).toEqual([
+      1,
+      'The database cannot be reached: password authentication failed for user "plant_store". ' +
+        `It is the embedded PostgreSQL (role "plant_store"). Its log is in ${join(folder, 'postgres', 'log')}.\n`,
+    ]);
+  } finally {
+    await release();
+    rmSync(folder, { recursive: true });
+  }
 });

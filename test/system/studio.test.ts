@@ -1,13 +1,17 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
 import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import { killChildren } from '../support/children.ts';
 import { runCommand } from '../support/store-process.ts';
 import { startStudio, studioCommand } from '../support/studio.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 afterEach(killChildren);
 const database = useTestDatabase();
@@ -23,13 +27,27 @@ test('a port in use: exit code 1 and a one-line message', async () => {
 });
 
 test('SIGTERM stops it, with exit code 0', async () => {
-  const { stop } = await startStudio(database.url);
+  const { stop } = await startStudio({ DATABASE_URL: database.url });
   expect((await stop()).code).toBe(0);
 });
 
 test('the command fails if Prisma Studio does', async () => {
-  const { pid, ended } = await startStudio(database.url);
+  const { pid, ended } = await startStudio({ DATABASE_URL: database.url });
   const { stdout: child } = await promisify(execFile)('pgrep', ['-P', String(pid)]);
   process.kill(Number(child), 'SIGKILL');
   expect(await ended).toEqual({ code: 1, stderr: expect.stringContaining('Prisma Studio ended with SIGKILL') });
+});
+
+test('opens the plants in the browser, also with the embedded PostgreSQL', async () => {
+  const folder = makeTemporaryFolder();
+  const [browser, opened] = [join(folder, 'browser'), join(folder, 'opened')];
+  writeFileSync(browser, `#!/bin/sh\nprintf %s "$1" >${opened}.new && mv ${opened}.new ${opened}\n`, { mode: 0o755 });
+  try {
+    const { url, stop } = await startStudio({ DATA_DIR: folder }, browser);
+    await waitUntil('the browser', () => existsSync(opened));
+    expect([readFileSync(opened, 'utf8'), url]).toEqual([url, expect.stringMatching(/#.*\btable=plants$/)]);
+    expect((await stop()).code).toBe(0);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
