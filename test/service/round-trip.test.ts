@@ -39,7 +39,7 @@ test('any string with an unpaired surrogate or U+0000 is refused', async () => {
   await fc.assert(
     fc.asyncProperty(unstorable, fc.constantFrom('name', 'tag'), async (text, field) => {
       const response = await service.post(JSON.stringify({ id: 1, name: 'x', [field]: text }));
-      expect(response.body).toEqual({ error: 1003, message: expect.stringMatching(`^${field} should `) });
+      expect(response.body).toEqual({ error: 1003, message: expect.stringMatching(`^${field} must `) });
     }),
     { numRuns: propertyRuns(100) },
   );

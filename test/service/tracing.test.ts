@@ -181,7 +181,7 @@ describe('imports and exports are one span each', () => {
         ? attributes(0, 0, 0, 2, 'refused')
         : attributes(5990, Number(replaces), 0, replaces ? 1 : 2, 'completed'),
     );
-    expect(third?.attributes).toEqual(attributes(0, 0, 0, 1, 'refused'));
+    expect(third?.attributes).toEqual({ ...attributes(0, 0, 0, 1, 'refused'), 'plant_store.import.stopped_at': 1 });
     expect(JSON.stringify(found.spans, (_key, value) => String(value))).not.toContain('Secret');
   });
 
