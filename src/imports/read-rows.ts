@@ -103,8 +103,6 @@ const findColumns = (fields: CsvField[]): Columns => {
     if (names.indexOf(name) !== names.lastIndexOf(name))
       throw headerWrong(`${row}, which names the column ${name} twice.`);
   }
-  if (texts.some((text) => text.includes('\0')))
-    throw headerWrong(`${row}. If the file is in utf-16le, state this encoding.`);
   const missing = ['id', 'name'].filter((name) => !names.includes(name));
   if (missing.length > 0) throw headerWrong(`${row}, which lacks ${missing.join(' and ')}.`);
   return { id: names.indexOf('id'), name: names.indexOf('name'), tag: names.indexOf('tag'), count: names.length };
