@@ -13,18 +13,26 @@ import { print } from './output.ts';
 /** The file name for standard input or output. */
 export const STDIO = '-';
 
-export type FileFormat = { format: ExportFormat; isCompressed: boolean };
+/** An export has no format `json`, because a JSON array can only be read as a whole. */
+export const importFormats = [...exportFormats, 'json'] as const;
 
-export const formatOption = () =>
-  new Option('--format <format>', 'file format (default: from the file name, otherwise ndjson)').choices(exportFormats);
+export type FileFormat<Format = ExportFormat> = { format: Format; isCompressed: boolean };
+
+export const formatOption = (formats: readonly string[] = exportFormats) =>
+  new Option('--format <format>', 'file format (default: from the file name, otherwise ndjson)').choices(formats);
 
 /** Infers the format from a file name such as `plants.csv.gz`, unless `given`. @throws a usage error if the name implies none */
-export const formatOf = (command: Command, file: string, given?: ExportFormat): FileFormat => {
+export const formatOf = <Format extends string>(
+  command: Command,
+  file: string,
+  formats: readonly (Format | 'ndjson')[],
+  given?: Format,
+): FileFormat<Format | 'ndjson'> => {
   const [, extension, compressed] = /(?:\.([^.]*?))?(\.gz)?$/i.exec(file) ?? [];
-  const named = exportFormats.find((format) => format === extension?.toLowerCase());
+  const named = formats.find((format) => format === extension?.toLowerCase());
   const format = given ?? named ?? (file === STDIO ? 'ndjson' : undefined);
   if (format) return { format, isCompressed: compressed !== undefined };
-  const advice = `add --format ${exportFormats.join(' or ')}`;
+  const advice = `add --format ${formats.join(' or ')}`;
   return command.error(`error: cannot tell the format from the file name ${file}; ${advice}`);
 };
 
@@ -32,7 +40,9 @@ export const formatOf = (command: Command, file: string, given?: ExportFormat): 
 export const sizeOf = async (file: string): Promise<number | undefined> => {
   if (file === STDIO) return undefined;
   const found = await stat(file).catch((error) => {
-    throw new OperationalError(`${file} cannot be read: ${error.message}`);
+    throw new OperationalError(
+      error.code === 'ENOENT' ? `${file} does not exist.` : `${file} cannot be read: ${error.message}`,
+    );
   });
   if (found.isDirectory()) throw new OperationalError(`${file} is a folder, not a file.`);
   return found.isFile() ? found.size : undefined;
@@ -41,7 +51,7 @@ export const sizeOf = async (file: string): Promise<number | undefined> => {
 /** @param onBytes called with the size of each chunk, before decompression. @throws file system errors, or the signal's reason */
 export const readFileBytes = (
   file: string,
-  { isCompressed }: FileFormat,
+  { isCompressed }: Pick<FileFormat, 'isCompressed'>,
   { signal, onBytes }: { signal: AbortSignal; onBytes: (count: number) => void },
 ): AsyncIterable<Buffer> => {
   const stream = addAbortSignal(signal, file === STDIO ? process.stdin : createReadStream(file));

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { CONNECT_TIMEOUT } from '../database/database.ts';
 import { createPlantExports } from '../exports/export-plants.ts';
-import type { ExportFormat } from '../exports/write-rows.ts';
+import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
 import { OperationalError } from '../operational-error.ts';
 import type { PlantFilter } from '../plants/plant-pages.ts';
 import { plantQuerySchema } from '../plants/plant-parameters.ts';
@@ -23,7 +23,7 @@ export const addExportCommand = (program: Command, config: () => Config): void =
     .option('--tag <tag>', 'only plants with this tag', parseAs(plantQuerySchema.shape.tag))
     .option('--q <text>', 'only plants whose name contains this text, ignoring case', parseAs(plantQuerySchema.shape.q))
     .action(async (file: string, { format, tag, q: nameContains }: ExportOptions) => {
-      const options = { file, format: formatOf(command, file, format), filter: { tag, nameContains } };
+      const options = { file, format: formatOf(command, file, exportFormats, format), filter: { tag, nameContains } };
       const rows = await interruptible((signal) =>
         withDatabase(config(), (url) => exportTo({ ...options, signal, url })),
       );

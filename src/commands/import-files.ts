@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import { BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT, createPool } from '../database/database.ts';
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { createPoolStatements } from '../database/statements.ts';
+import { type Charset, decodeCharset } from '../imports/decode-charset.ts';
 import {
   AtomicImportTooLargeError,
   addCounts,
@@ -15,10 +16,12 @@ import {
 } from '../imports/import.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportRepository, LANES } from '../imports/import-repository.ts';
-import { readCsv, readNdjson } from '../imports/read-rows.ts';
-import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
+import { readCsv, readJson, readNdjson } from '../imports/read-rows.ts';
+import { type FileFormat, type importFormats, readFileBytes, sizeOf } from './bulk-file.ts';
 import { describeProgress, showProgress } from './progress.ts';
 import { withDatabase } from './with-database.ts';
+
+type ImportFormat = (typeof importFormats)[number];
 
 type FileOutcome = ImportCounts & {
   errors: RowError[];
@@ -37,8 +40,8 @@ export type FilesOutcome = ImportCounts & {
  * @throws {OperationalError} a file cannot be read; errors of PostgreSQL before the first file
  */
 export const importFiles = async (
-  files: readonly (FileFormat & { name: string })[],
-  options: ImportOptions,
+  files: readonly (FileFormat<ImportFormat> & { name: string })[],
+  options: ImportOptions & { encoding?: Charset | undefined },
   { config, signal }: { config: Config; signal: AbortSignal },
 ): Promise<FilesOutcome> => {
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
@@ -62,9 +65,13 @@ export const importFiles = async (
     );
     try {
       for (const { name: file, ...format } of files) {
-        const readRows = format.format === 'csv' ? readCsv : readNdjson;
-        const read: ReadRows = (whileWanted) =>
-          readRows(readFileBytes(file, format, { signal: whileWanted, onBytes }), { maxLineBytes: config.bodyLimit });
+        const read: ReadRows = (whileWanted) => {
+          const bytes = readFileBytes(file, format, { signal: whileWanted, onBytes });
+          return readRows(format.format, decodeCharset(bytes, options.encoding), {
+            maxLineBytes: config.bodyLimit,
+            delimiter: options.delimiter,
+          });
+        };
         const { errors, stopped, ...counts } = await importFile(read, options, { repository, signal, onProgress });
         current = NO_COUNTS;
         Object.assign(outcome, addCounts(outcome, counts));
@@ -79,7 +86,15 @@ export const importFiles = async (
   });
 };
 
-const rowsOf = ({ created, replaced, skipped, failed }: ImportCounts) => created + replaced + skipped + failed;
+/** The maximum size of a JSON array in bytes: it is held in memory, with a copy as text. */
+const MAX_ARRAY_BYTES = 67_108_864;
+
+const readRows = (format: ImportFormat, bytes: AsyncIterable<Buffer>, options: Parameters<typeof readCsv>[1]) => {
+  if (format === 'json') return readJson(bytes, { maxBytes: MAX_ARRAY_BYTES });
+  return format === 'csv' ? readCsv(bytes, options) : readNdjson(bytes, options);
+};
+
+export const rowsOf = ({ created, replaced, skipped, failed }: ImportCounts) => created + replaced + skipped + failed;
 
 const importFile = async (...[read, options, settings]: Parameters<typeof importPlants>): Promise<FileOutcome> => {
   try {
@@ -106,5 +121,7 @@ const explain = (error: unknown): string => {
   if (failure === 'unreachable') return 'The database cannot be reached.';
   if (failure === 'notMigrated') return 'The database is not migrated. Run: plant-store migrate.';
   if (failure !== undefined) return 'The database connection was lost or timed out.';
-  return (error as Error).message.replace(/[^.]$/, '$&.');
+  // The words of the command line instead of those of HTTP.
+  const message = (error as Error).message.replace(/^The body\b/, 'The file').replace('atomic=true', '--atomic');
+  return message.replace(/[^.]$/, '$&.');
 };

@@ -16,12 +16,17 @@ type Dialect = { delimiter: string; start: number; line: number };
  * @param head the beginning of the file; a line `sep=` is ASCII, so its length is that in bytes
  * @param given overrides what is recognized; `tab` is a tab
  * @returns undefined if it needs more of the file
- * @throws {ApiError} 1003 for another delimiter in a line `sep=`
+ * @throws {ApiError} 1000 for UTF-16, 1003 for another delimiter in a line `sep=`
  */
 export const recognizeDialect = (head: string, isWhole: boolean, given?: string): Dialect | undefined => {
   const chosen = given === 'tab' ? '\t' : given;
   const [row, blank = '', text = ''] = /^([\r\n]*)([^\r\n][^\n]*)\n/.exec(head) ?? [];
   if (row === undefined && !isWhole && head.length < MAX_HEAD) return undefined;
+  if ((text || head).includes('\0'))
+    throw new ApiError(
+      commonErrors.bodyNotJson,
+      'The CSV is not UTF-8. If the file is in utf-16le, state this encoding.',
+    );
   const [, named] = /^"?sep=([^"\r]?)"?\r?$/i.exec(text) ?? [];
   if (named === undefined || row === undefined)
     return { delimiter: chosen ?? delimiterOf(text || head), start: 0, line: 1 };

@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { parseJson, parseJsonText } from '../bodies/read-json-body.ts';
+import { createByteBuffer } from '../bodies/byte-buffer.ts';
+import { decodeText, parseJson, parseJsonText } from '../bodies/read-json-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { describeFields } from '../http/parse-request.ts';
 import { MAX_INT64, MIN_INT64, newPlantSchema, plantSchema } from '../plants/plant.ts';
 import { quoteValue } from '../quote-value.ts';
 import { toColumnName } from './csv-dialect.ts';
-import type { ImportRow, RowError } from './import.ts';
+import { formatCount, type ImportRow, type RowError } from './import.ts';
 import { type CsvField, type CsvRecord, readCsvRecords } from './read-csv-records.ts';
 import { splitJsonArray } from './split-json-array.ts';
 import { type Line, splitLines } from './split-lines.ts';
@@ -102,8 +103,6 @@ const findColumns = (fields: CsvField[]): Columns => {
     if (names.indexOf(name) !== names.lastIndexOf(name))
       throw headerWrong(`${row}, which names the column ${name} twice.`);
   }
-  if (texts.some((text) => text.includes('\0')))
-    throw headerWrong(`${row}. If the file is in utf-16le, state this encoding.`);
   const missing = ['id', 'name'].filter((name) => !names.includes(name));
   if (missing.length > 0) throw headerWrong(`${row}, which lacks ${missing.join(' and ')}.`);
   return { id: names.indexOf('id'), name: names.indexOf('name'), tag: names.indexOf('tag'), count: names.length };
@@ -125,6 +124,22 @@ const toCsvRow = (line: number, fields: CsvField[], columns: Columns): ImportRow
     const tag = fields[columns.tag];
     return { id: read(columns.id), name: read(columns.name), tag: tag?.isAbsent ? undefined : tag?.read('The row') };
   });
+
+/** Reads the plants of a file that is a JSON array; see `readJsonArray`. @throws {ApiError} 1000, 1002 */
+export async function* readJson(
+  chunks: AsyncIterable<Buffer>,
+  { maxBytes }: { maxBytes: number },
+): AsyncGenerator<ImportRow[]> {
+  const file = createByteBuffer(maxBytes);
+  for await (const chunk of chunks) if (!file.add(chunk)) throw arrayTooLarge(maxBytes);
+  yield* readJsonArray(decodeText(file.take() as Buffer, 'The file'));
+}
+
+const arrayTooLarge = (limit: number) =>
+  new ApiError(
+    commonErrors.bodyTooLarge,
+    `A JSON array must be at most ${formatCount(limit)} bytes. NDJSON may have any size: jq -c '.[]' converts it.`,
+  );
 
 /**
  * Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. Parses one element at

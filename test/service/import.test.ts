@@ -231,7 +231,7 @@ describe('the body', () => {
       { error: 1000, message: expect.stringContaining('utf-16le') },
     ]);
     const noMark = await importPlants(Buffer.from('id,name\n1,x', 'utf16le'), { type: 'text/csv' });
-    expect(noMark.body).toMatchObject({ error: 1003, message: expect.stringContaining('utf-16le') });
+    expect(noMark.body).toMatchObject({ error: 1000, message: expect.stringContaining('utf-16le') });
   });
 
   test('that is CSV uses the delimiter of the query', async () => {

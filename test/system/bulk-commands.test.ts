@@ -79,6 +79,8 @@ describe('plant-store export', () => {
     [['export', '--format', 'xml'], "'xml' is invalid"],
     [['export', 'a.csv', 'b.csv'], 'too many arguments'],
     [['import', 'all.txt'], 'cannot tell the format from the file name all.txt'],
+    [['import', 'a.csv', '--delimiter', '|'], 'must be a comma, a semicolon or tab'],
+    [['import', 'a.csv', '--encoding', 'latin1'], "'latin1' is invalid"],
     [['import'], "missing required argument 'files'"],
     [['import', 'a.csv', '--on-conflict', 'ask'], "'ask' is invalid"],
     [['import', 'a.csv', '--max-errors', '10001'], 'from 0 to 10000'],
@@ -114,14 +116,24 @@ describe('plant-store import', () => {
     writeFileSync(path('a.ndjson'), ndjson([1, 2]));
     expect(await run('import', path('a.ndjson'), '--dry-run')).toMatchObject({
       code: 1,
-      stdout: 'Dry run, nothing is stored: 1 created, 0 replaced, 0 skipped, 1 failed.\n',
+      stdout: expect.stringMatching(
+        /^Dry run, nothing is stored: 1 created, 0 replaced, 0 skipped, 1 failed in \d+\.\d s \([\d,]+ rows\/s\)\.\n$/,
+      ),
     });
+    const dry = await run('import', path('a.ndjson'), '--dry-run', '--json');
+    expect(JSON.parse(dry.stdout)).toMatchObject({ dryRun: true, created: 1, failed: 1 });
     expect(await run('import', path('a.ndjson'), '--atomic')).toMatchObject({ code: 1 });
     expect(await count()).toBe(1);
     const skipped = await run('import', path('a.ndjson'), '--on-conflict', 'skip');
-    expect([skipped.code, skipped.stdout]).toEqual([0, '1 created, 0 replaced, 1 skipped, 0 failed.\n']);
+    expect([skipped.code, skipped.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^1 created, 0 replaced, 1 skipped, 0 failed in /),
+    ]);
     const replaced = await run('import', path('a.ndjson'), '--on-conflict', 'replace', '--atomic');
-    expect([replaced.code, replaced.stdout]).toEqual([0, '0 created, 2 replaced, 0 skipped, 0 failed.\n']);
+    expect([replaced.code, replaced.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^0 created, 2 replaced, 0 skipped, 0 failed in /),
+    ]);
     expect(await database.query('SELECT name FROM plants WHERE id = 1')).toEqual([{ name: 'Fir' }]);
   });
 
@@ -153,10 +165,53 @@ describe('plant-store import', () => {
     expect(JSON.parse(readFileSync(path('errors.ndjson'), 'utf8'))).toMatchObject(errors[0] as object);
   });
 
+  test('reads JSON arrays', async () => {
+    writeFileSync(path('a.json'), '\ufeff[{"id":9223372036854775807,"name":"Fir"},\n {"id":"1"}]');
+    const { code, stdout, stderr } = await run('import', path('a.json'), '--json');
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      1,
+      { created: 1, failed: 1, errors: [{ line: 2, error: 1003 }] },
+    ]);
+    expect(stderr).toContain('not "1"; name is required.');
+    writeFileSync(path('b.json'), '{"id":1,"name":"Fir"}');
+    const object = await run('import', path('b.json'));
+    expect(object.stderr).toContain('The JSON is not an array: it does not start with a bracket. No row is stored.');
+  });
+
+  test.each([
+    ['windows-1252', ';', Buffer.from('ID;Name\r\n1;T\xe4nnchen \x80\r\n', 'latin1'), 'Tännchen €'],
+    ['utf-16le', 'tab', Buffer.from('\ufeffid\tname\n1\tTännchen 🌲\n', 'utf16le'), 'Tännchen 🌲'],
+  ])('reads CSV in %s', async (encoding, delimiter, bytes, name) => {
+    writeFileSync(path('a.csv'), bytes);
+    for (const options of [[], ['--delimiter', delimiter]]) {
+      const { code } = await run('import', path('a.csv'), '--encoding', encoding, ...options, '--on-conflict', 'skip');
+      expect([code, await database.query('SELECT name FROM plants')]).toEqual([0, [{ name }]]);
+    }
+  });
+
+  test('says in its own words what is wrong', async () => {
+    writeFileSync(path('a.csv'), 'id|name\n1|Fir\n');
+    writeFileSync(path('b.csv'), 'id,name\n1,"a"b\n');
+    await database.query('ALTER TABLE plants RENAME TO other');
+    writeFileSync(path('c.ndjson'), ndjson([1]));
+    const outputs = [
+      await run('import', path('a.csv')),
+      await run('import', path('b.csv')),
+      await run('import', path('c.ndjson')),
+    ];
+    await database.query('ALTER TABLE other RENAME TO plants');
+    for (const { code, stderr } of outputs) {
+      expect(code).toBe(1);
+      expect(stderr).toContain('No row is stored.');
+      expect(stderr).not.toMatch(/body|onConflict|skip|not known/);
+    }
+    expect(outputs[2]?.stderr).toContain('The database is not migrated. Run: plant-store migrate.');
+  });
+
   test('reports a file that it cannot read', async () => {
     expect(await run('import', path('none.csv'))).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/none\.csv cannot be read: ENOENT/),
+      stderr: expect.stringMatching(/none\.csv does not exist\.\n$/),
     });
     writeFileSync(path('a.ndjson.gz'), gzipSync(ndjson([1, 2, 3])).subarray(0, 30));
     const cut = await run('import', path('a.ndjson.gz'));
@@ -164,7 +219,7 @@ describe('plant-store import', () => {
   });
 
   test.each([
-    [['--on-conflict', 'replace'], 'No row is stored. Repeat the import with --on-conflict replace.'],
+    [['--on-conflict', 'replace'], 'No row is stored. Repeat the import.'],
     [['--atomic'], 'Nothing is stored. Repeat the import.'],
   ])('prints the summary of earlier files if the database is lost before a later one: %j', async (options, advice) => {
     writeFileSync(path('a.ndjson'), ndjson([1, 2, 3]));
