@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
@@ -145,6 +146,17 @@ describe('code 1002: the body is too large', () => {
     expect(response.headers.get('connection')).toBe('close');
   });
 
+  test('but compression may make a body of exactly BODY_LIMIT bytes longer', async () => {
+    const shell = '{"id":1102,"name":""}';
+    const name = randomBytes(786_432)
+      .toString('base64')
+      .slice(0, 1_048_576 - shell.length);
+    const body = Buffer.from(shell.replace('""', `"${name}"`));
+    const stored = new Uint8Array(gzipSync(body, { level: 0 }));
+    expect([body.length, stored.length > 1_048_576]).toEqual([1_048_576, true]);
+    expect((await postBytes(stored, { ...json, 'Content-Encoding': 'gzip' })).status).toBe(200);
+  });
+
   test('after decompression, although only a few kilobytes were sent', async () => {
     const bomb = new Uint8Array(gzipSync(tooLarge));
     expect(bomb.length).toBeLessThan(10_000);
@@ -198,7 +210,7 @@ describe('code 1003: a field is missing or invalid', () => {
     ['surrogates in the wrong order', '\\udc00\\ud800'],
   ])('a name or tag with %s, which cannot be stored', async (_title, text) => {
     const response = await service.post(`{"id":1300,"name":"${text}","tag":"${text}"}`);
-    expect(response.body).toEqual({ error: 1003, message: expect.stringMatching(/^name should .*; tag should /) });
+    expect(response.body).toEqual({ error: 1003, message: expect.stringMatching(/^name must .*; tag must /) });
     expect(await service.stored('1300')).toBeUndefined();
   });
 
