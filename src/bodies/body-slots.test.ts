@@ -1,6 +1,32 @@
 import { setImmediate } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { createBodySlots } from './body-slots.ts';
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+test('a body that waits takes the slot of one slow body, the oldest, after two seconds', () => {
+  jest.useFakeTimers();
+  const { take } = createBodySlots({ count: 2 });
+  const log: string[] = [];
+  const start = (name: string) => {
+    const release = take({
+      onGranted: () => log.push(`${name} granted`),
+      onLost: () => {
+        log.push(`${name} lost`);
+        release();
+      },
+    });
+  };
+  start('first');
+  start('second');
+  start('third');
+  jest.advanceTimersByTime(1900);
+  expect(log).toEqual(['first granted', 'second granted']);
+  jest.advanceTimersByTime(60_000);
+  expect(log).toEqual(['first granted', 'second granted', 'first lost', 'third granted']);
+});
 
 test('bodies are parsed one at a time, in order, with a turn of the event loop after each', async () => {
   const { parseInTurn } = createBodySlots({ count: 1 });

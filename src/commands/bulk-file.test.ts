@@ -1,6 +1,7 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { writeFileBytes } from './bulk-file.ts';
 
@@ -30,6 +31,12 @@ describe('writeFileBytes', () => {
     await Promise.all([write(bytesOf('first')), write(bytesOf('other'))]);
     expect(content()).toMatch(/^(first|other)$/);
     expect(readdirSync(folder).sort()).toEqual(['all.csv', leftover]);
+  });
+
+  test('keeps the mode of a file that exists: a private one stays private', async () => {
+    writeFileSync(join(folder, 'all.csv'), 'before', { mode: 0o600 });
+    await write(Readable.from([Buffer.from('after')]));
+    expect([content(), statSync(join(folder, 'all.csv')).mode & 0o777]).toEqual(['after', 0o600]);
   });
 
   test('one that fails leaves nothing but the file as it was', async () => {

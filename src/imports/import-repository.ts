@@ -1,6 +1,5 @@
-import { isUniqueViolation } from '../database/database-error.ts';
 import type { PoolStatements, Statements } from '../database/statements.ts';
-import { INSERT_OR_FAIL, INSERT_OR_SKIP, insertPlants, toArrays } from '../plants/insert-plants.ts';
+import { insertPlants, toArrays, tryInsertPlants } from '../plants/insert-plants.ts';
 import type { NewPlant } from '../plants/plant.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
 import { createdOnly, storeBatch } from '../plants/store-batch.ts';
@@ -41,7 +40,7 @@ export const createImportRepository = ({
   open: async ({ onConflict, dryRun, atomic }, cut) => {
     // On any connection: the table itself tells which ids occurred earlier in the import.
     if (!dryRun && !atomic && onConflict !== 'replace') {
-      const run = onConflict === 'error' ? createInsertUntilTaken() : insertOrSkip;
+      const run = onConflict === 'error' ? createInsertUntilTaken() : insertPlants;
       return { store: storeWith(statements.until(cut), run), lanes: LANES };
     }
     const own = await statements.until(cut).reserve();
@@ -49,7 +48,7 @@ export const createImportRepository = ({
       const isTransaction = atomic && !dryRun;
       if (isTransaction) await own.query('BEGIN');
       if (dryRun || onConflict === 'replace') await own.query(CREATE_IMPORTED);
-      const run = dryRun ? check(onConflict) : onConflict === 'replace' ? replace : insertOrSkip;
+      const run = dryRun ? check(onConflict) : onConflict === 'replace' ? replace : insertPlants;
       return {
         store: storeWith(own, isTransaction ? withinSavepoint(run) : run),
         lanes: 1,
@@ -72,21 +71,13 @@ const storeWith = (statements: Statements, run: Run): StoreRows => {
     );
 };
 
-const insertOrSkip: Run = (statements, plants) => insertPlants(statements, INSERT_OR_SKIP, plants);
-
-/** Like `insertOrSkip`, but faster until an id is taken. Not within a transaction, which the failed statement would abort. */
+/** Like `insertPlants`, but faster until an id is taken. */
 const createInsertUntilTaken = (): Run => {
   let isAnyTaken = false;
   return async (statements, plants) => {
-    if (!isAnyTaken) {
-      try {
-        return await insertPlants(statements, INSERT_OR_FAIL, plants);
-      } catch (error) {
-        if (!isUniqueViolation(error)) throw error;
-        isAnyTaken = true;
-      }
-    }
-    return insertOrSkip(statements, plants);
+    if (!isAnyTaken && (await tryInsertPlants(statements, plants))) return createdOnly(null);
+    isAnyTaken = true;
+    return insertPlants(statements, plants);
   };
 };
 

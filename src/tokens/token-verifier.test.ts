@@ -86,6 +86,30 @@ test('concurrent tokens are looked up together, each with its own outcome', asyn
   expect(sizes()).toEqual([2, 2]);
 });
 
+test('each token gets its own row, in whatever order PostgreSQL returns them', async () => {
+  const pending: ((tokens: Token[]) => void)[] = [];
+  const findByHashes = () => new Promise<Token[]>((resolve) => pending.push(resolve));
+  const verify = createTokenVerifier({ tokens: { findByHashes }, limits: { tokens: limits, newTokens: limits } });
+  const [occupying, bad, first, second] = Array.from({ length: 4 }, generateTokenText) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const others = [verify(occupying)];
+  await turns();
+  const outcomes = [verify(bad), verify(first), verify(second)];
+  await turns();
+  pending[0]?.([]);
+  await turns();
+  pending[1]?.([
+    { ...tokenOf(second), name: 'second' },
+    { ...tokenOf(first), name: 'first' },
+  ]);
+  expect((await Promise.all(outcomes)).map((token) => token?.name)).toEqual([undefined, 'first', 'second']);
+  await Promise.all(others);
+});
+
 test('unknown tokens do not delay a token that was valid before, not even while lookups fail', async () => {
   const { outcome, lookUps, sizes } = start();
   const good = generateTokenText();

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
@@ -143,6 +144,17 @@ describe('code 1002: the body is too large', () => {
     expect(response.status).toBe(400);
     expect(response.body).toEqual({ error: 1002, message: 'The body must be at most 1048576 bytes.' });
     expect(response.headers.get('connection')).toBe('close');
+  });
+
+  test('but compression may make a body of exactly BODY_LIMIT bytes longer', async () => {
+    const shell = '{"id":1102,"name":""}';
+    const name = randomBytes(786_432)
+      .toString('base64')
+      .slice(0, 1_048_576 - shell.length);
+    const body = Buffer.from(shell.replace('""', `"${name}"`));
+    const stored = new Uint8Array(gzipSync(body, { level: 0 }));
+    expect([body.length, stored.length > 1_048_576]).toEqual([1_048_576, true]);
+    expect((await postBytes(stored, { ...json, 'Content-Encoding': 'gzip' })).status).toBe(200);
   });
 
   test('after decompression, although only a few kilobytes were sent', async () => {

@@ -97,6 +97,8 @@ describe('GET /plants/{id}', () => {
     const etag = headers.get('etag') ?? '';
     const again = await ask({ 'If-None-Match': etag });
     expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
+    // No cache that several users share may store a plant.
+    for (const response of [headers, again.headers]) expect(response.get('cache-control')).toBe('private, no-cache');
     for (const cacheControl of ['no-cache', 'no-store', 'max-age=0']) {
       expect((await ask({ 'If-None-Match': etag, 'Cache-Control': cacheControl })).status).toBe(304);
     }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { createPool } from '../../src/database/database.ts';
 import { createPoolStatements } from '../../src/database/statements.ts';
@@ -48,4 +50,29 @@ test('closing rejects the statement of a reserved connection', async () => {
   await expect(sleeping).rejects.toThrow('Connection terminated');
   await closed;
   await waitForTheEnd();
+});
+
+test.each(['shared', 'reserved'])('a %s connection on which PostgreSQL falls silent is closed', async (kind) => {
+  const { hostname, port } = new URL(database.url);
+  const sockets: Socket[] = [];
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    for (const socket of [client, server]) sockets.push(socket.on('error', () => {}));
+    client.pipe(server).pipe(client);
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const url = Object.assign(new URL(database.url), {
+    hostname: '127.0.0.1',
+    port: String((proxy.address() as AddressInfo).port),
+  }).href;
+  const pool = createPool({ url, connections: 1, connectTimeout: 5000, statementTimeout: 500 });
+  const statements = createPoolStatements({ pool, onConnectionLost: () => {} });
+  const { query, release } = kind === 'shared' ? { ...statements, release: () => {} } : await statements.reserve();
+  await query('SELECT 1');
+  for (const socket of sockets) socket.unpipe().pause();
+  await expect(query('SELECT 2')).rejects.toThrow('PostgreSQL did not respond in time');
+  release();
+  await statements.close();
+  for (const socket of sockets) socket.destroy();
+  proxy.close();
 });
