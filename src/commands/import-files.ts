@@ -7,6 +7,7 @@ import {
   addCounts,
   type ImportCounts,
   ImportInterruptedError,
+  ImportNeedsSessionError,
   type ImportOptions,
   NO_COUNTS,
   type ReadRows,
@@ -17,7 +18,7 @@ import { createImportRepository, LANES } from '../imports/import-repository.ts';
 import { readCsv, readNdjson } from '../imports/read-rows.ts';
 import { type FileFormat, readFileBytes, sizeOf } from './bulk-file.ts';
 import { describeProgress, showProgress } from './progress.ts';
-import { withDatabase } from './with-database.ts';
+import { withSession } from './with-database.ts';
 
 type FileOutcome = ImportCounts & {
   errors: RowError[];
@@ -42,7 +43,7 @@ export const importFiles = async (
 ): Promise<FilesOutcome> => {
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
   const size = sizes.reduce<number>((sum, bytes = Number.NaN) => sum + bytes, 0);
-  return withDatabase(config, async (url) => {
+  return withSession(config, async (url) => {
     const timeouts = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT };
     const pool = createPool({ url, connections: LANES, ...timeouts });
     const statements = createPoolStatements({ pool, onConnectionLost: () => {} });
@@ -89,7 +90,7 @@ const importFile = async (...[read, options, settings]: Parameters<typeof import
       : 'Too many rows failed. The rest of the file was not read; see --max-errors.';
     return { ...outcome, stopped: { storedUpTo: 0, message } };
   } catch (error) {
-    if (error instanceof AtomicImportTooLargeError)
+    if (error instanceof AtomicImportTooLargeError || error instanceof ImportNeedsSessionError)
       return { ...NO_COUNTS, errors: [], stopped: { storedUpTo: 0, message: explain(error) } };
     if (!(error instanceof ImportInterruptedError)) throw error;
     const { counts, errors, cause, storedUpTo } = error;

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import { freePort } from '../embedded-postgres/free-port.ts';
 import { OperationalError } from '../operational-error.ts';
 import { interruptible } from './stop-signal.ts';
-import { projectFolder, withDatabase } from './with-database.ts';
+import { projectFolder, withSession } from './with-database.ts';
 
 type StudioOptions = { config: Config; environment: NodeJS.ProcessEnv; port: string; browser?: string };
 
@@ -34,5 +34,5 @@ export const openStudio = async ({ config, environment, port, browser }: StudioO
     if (code !== 0 && !signal.aborted)
       throw new OperationalError(`Prisma Studio ended with ${endedBy ?? `exit code ${code}`}.`);
   };
-  await withDatabase(config, (url) => interruptible((signal) => runStudio(signal, url)));
+  await withSession(config, (url) => interruptible((signal) => runStudio(signal, url)));
 };

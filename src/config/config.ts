@@ -26,6 +26,11 @@ const variables = z.object({
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .describe('a URL such as postgresql://user:password@host:5432/database'),
+  DIRECT_URL: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .refine((url) => URL.parse(url)?.searchParams.get('pgbouncer') !== 'true')
+    .optional()
+    .describe('a URL such as postgresql://user:password@host:5432/database, without pgbouncer=true'),
   DATABASE_CONNECTIONS: wholeNumber('a number of connections', 1, 1000, 10),
   DATA_DIR: z.string().default('.data').describe('a folder'),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
@@ -91,6 +96,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     if (!set[name]) lines.push(`${name} is not set and must be ${expected(name)}, because ${reason}`);
   };
   if (set.NODE_ENV === 'production') need('DATABASE_URL', 'NODE_ENV is production');
+  if (set.DIRECT_URL) need('DATABASE_URL', 'DIRECT_URL is set');
   const given = IDENTITY_PROVIDER.filter((name) => set[name]);
   const reason = `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} set`;
   if (given.length > 0) for (const name of IDENTITY_PROVIDER) need(name, reason);
@@ -106,6 +112,8 @@ const toConfig = (values: z.infer<typeof variables>) =>
     port: values.PORT,
     basePath: values.BASE_PATH,
     databaseUrl: values.DATABASE_URL,
+    /** For what needs a session; undefined: the database URL. */
+    directUrl: values.DIRECT_URL,
     databaseConnections: values.DATABASE_CONNECTIONS,
     dataDir: values.DATA_DIR,
     logLevel: values.LOG_LEVEL,
@@ -141,4 +149,5 @@ export type Config = ReturnType<typeof toConfig>;
 const expected = (name: VariableName) => variables.shape[name].description;
 
 /** A database URL can contain a password, which must not be shown. */
-const shown = (name: VariableName, value: unknown) => (name === 'DATABASE_URL' ? 'wrong' : JSON.stringify(value));
+const shown = (name: VariableName, value: unknown) =>
+  ['DATABASE_URL', 'DIRECT_URL'].includes(name) ? 'wrong' : JSON.stringify(value);

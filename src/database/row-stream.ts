@@ -43,9 +43,11 @@ export const openRowStream = async <Row extends unknown[]>(
     await client.connect();
     closeWhenSilent(client);
     startSilenceTimeout(client, connectTimeout);
-    // Only Linux, macOS and BSD know it. Without it, PostgreSQL notices a lost client when it sends a row.
-    await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`).catch(() => {});
-    await client.query(`SET statement_timeout = 0; SET enable_sort = ${maySort}`);
+    // In a transaction, because a pooler gives the connection away between transactions.
+    const settings = `SET LOCAL statement_timeout = 0; SET LOCAL enable_sort = ${maySort}`;
+    const checks = `SET LOCAL client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`;
+    // Only Linux, macOS and BSD know the checks. Without them, PostgreSQL notices a lost client when it sends a row.
+    await client.query(`BEGIN; ${settings}; ${checks}`).catch(() => client.query(`ROLLBACK; BEGIN; ${settings}`));
   } catch (error) {
     client.end().catch(() => {});
     throw error;
@@ -83,6 +85,7 @@ export const openRowStream = async <Row extends unknown[]>(
     if (text.length >= PIECE) flush();
   });
   query.on('end', () => {
+    client.query('COMMIT').catch(() => {});
     flush();
     stream.push(null);
   });

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { isPooled } from './pooler.ts';
 import { startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** Runs statements. */
@@ -9,6 +10,10 @@ export type Statements = {
 
 /** `reserve`: a connection of its own, which keeps temporary tables and an open transaction between statements. */
 export type PoolStatements = Statements & {
+  /** Not through a pooler. There, a reserved connection keeps everything within a transaction only. */
+  hasSessions: boolean;
+  /** Begins a transaction on a reserved connection. */
+  begin: string;
   /** `release` closes the connection, which drops temporary tables and rolls back an open transaction. */
   reserve: () => Promise<Statements & { release: () => void }>;
 };
@@ -29,6 +34,10 @@ export const createPoolStatements = ({
   onConnectionLost,
 }: PoolStatementsOptions): PoolStatements & { close: () => Promise<void> } => {
   const busy = new Set<PoolClient>();
+  const statementTimeout = pool.options.connectionTimeoutMillis ?? 0;
+  const hasSessions = !isPooled(pool.options.connectionString);
+  // The time limit of the role is that of other requests, which is shorter.
+  const begin = hasSessions ? 'BEGIN' : `BEGIN; SET LOCAL statement_timeout = ${statementTimeout}`;
   let closed: Promise<void> | undefined;
   pool.on('error', onConnectionLost);
 
@@ -52,18 +61,28 @@ export const createPoolStatements = ({
     query: async <Row extends object>(sql: string, values: unknown[] = []) => {
       const client = await acquire();
       try {
-        return (await client.query<Row>(sql, values)).rows;
+        if (hasSessions) return (await client.query<Row>(sql, values)).rows;
+        await client.query(begin);
+        const { rows } = await client.query<Row>(sql, values);
+        await client.query('COMMIT');
+        return rows;
+      } catch (error) {
+        // The error says more than one of the rollback, which fails if the connection is lost.
+        if (!hasSessions) await client.query('ROLLBACK').catch(() => {});
+        throw error;
       } finally {
         release(client);
       }
     },
+    hasSessions,
+    begin,
     reserve: async () => {
       const client = await acquire();
       // Between statements it may be silent for as long as the client of an import is.
       stopSilenceTimeout(client);
       return {
         query: async <Row extends object>(sql: string, values: unknown[] = []) => {
-          startSilenceTimeout(client, Number(pool.options.statement_timeout));
+          startSilenceTimeout(client, statementTimeout);
           try {
             return (await client.query<Row>(sql, values)).rows;
           } finally {

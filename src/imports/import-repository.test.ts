@@ -15,7 +15,7 @@ const start = (refuse: (sql: string) => object | undefined = () => undefined) =>
     return [{ created: null }] as Row[];
   };
   const repository = createImportRepository({
-    statements: { query, reserve: async () => ({ query, release: () => {} }) },
+    statements: { hasSessions: true, begin: 'BEGIN', query, reserve: async () => ({ query, release: () => {} }) },
   });
   return { repository, sent };
 };

@@ -4,7 +4,7 @@ import { INSERT_OR_FAIL, INSERT_OR_SKIP, insertPlants, toArrays } from '../plant
 import type { NewPlant } from '../plants/plant.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
 import { createdOnly, storeBatch } from '../plants/store-batch.ts';
-import type { ImportOptions, PlantRow } from './import.ts';
+import { ImportNeedsSessionError, type ImportOptions, type PlantRow } from './import.ts';
 import type { RowOutcome } from './import-tally.ts';
 
 /** The number of chunks of an import that are stored concurrently, unless it has a connection of its own. */
@@ -26,7 +26,7 @@ export type ImportWriter = {
 type WriterOptions = Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>;
 
 export type ImportRepository = {
-  /** @throws errors of PostgreSQL */
+  /** @throws {ImportNeedsSessionError} errors of PostgreSQL */
   open: (options: WriterOptions) => Promise<ImportWriter>;
 };
 
@@ -40,16 +40,16 @@ export const createImportRepository = ({ statements }: { statements: PoolStateme
       const run = onConflict === 'error' ? createInsertUntilTaken() : insertOrSkip;
       return { store: storeWith(statements, run), lanes: LANES };
     }
+    if (!atomic && !statements.hasSessions) throw new ImportNeedsSessionError();
     const own = await statements.reserve();
     try {
-      const isTransaction = atomic && !dryRun;
-      if (isTransaction) await own.query('BEGIN');
-      if (dryRun || onConflict === 'replace') await own.query(CREATE_IMPORTED);
+      if (atomic) await own.query(statements.begin);
+      if (dryRun || onConflict === 'replace') await own.query(`${CREATE_IMPORTED} ${atomic ? 'ON COMMIT DROP' : ''}`);
       const run = dryRun ? check(onConflict) : onConflict === 'replace' ? replace : insertOrSkip;
       return {
-        store: storeWith(own, isTransaction ? withinSavepoint(run) : run),
+        store: storeWith(own, atomic ? withinSavepoint(run) : run),
         lanes: 1,
-        commit: async () => void (isTransaction && (await own.query('COMMIT'))),
+        commit: async () => void (atomic && (await own.query('COMMIT'))),
         close: own.release,
       };
     } catch (error) {
