@@ -2,9 +2,12 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { parse } from 'yaml';
 import { variableNames } from '../../src/config/config.ts';
 import { createStack, docker, findObstacle, waitForContainer } from '../support/containers.ts';
 import { describeUnless } from '../support/skip.ts';
+
+type Service = { environment: Record<string, unknown>; ports?: string[]; stop_grace_period: string };
 
 // The first build downloads packages. Then containers are created, become healthy and are removed, several times.
 jest.setTimeout(900_000);
@@ -15,6 +18,7 @@ test('docker-compose.yml passes on every setting, except for those that it sets'
     'HOST',
     'DATABASE_URL',
     'DATA_DIR',
+    'DIRECT_URL',
     'METRICS_HOST',
     'SHUTDOWN_DELAY',
     'SHUTDOWN_TIMEOUT',
@@ -27,6 +31,28 @@ test('docker-compose.yml passes on every setting, except for those that it sets'
 test('docker-compose.yml needs no variable', () => {
   const withDefaults = readFileSync('docker-compose.yml', 'utf8').replaceAll(/\$\{\w+:-[^}]*\}/g, '');
   expect(withDefaults).not.toContain('$');
+});
+
+describe('the profile replicas', () => {
+  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true });
+  const replicas = Object.entries<Service>(services).filter(([name]) => /^store-\d$/.test(name));
+
+  test('has the stores that haproxy.cfg names, of which only HAProxy is published', () => {
+    const config = readFileSync('deploy/haproxy/haproxy.cfg', 'utf8');
+    const named = [...config.matchAll(/^ {2}server (\S+) "\$\{(\w+)\}"$/gm)];
+    expect(named.map(([, store, variable]) => [store, services.haproxy.environment[variable ?? '']])).toEqual(
+      replicas.map(([name]) => [name, `${name}:\${PORT:-3000}`]),
+    );
+    for (const [, { environment, ports }] of replicas) {
+      expect(environment).toMatchObject({ TRUST_PROXY: 1 });
+      expect(ports).toBeUndefined();
+    }
+  });
+
+  test('gives the stores more time to stop than they take', () => {
+    for (const [, { environment, stop_grace_period: grace }] of replicas)
+      expect(Number.parseInt(grace, 10)).toBeGreaterThan(Number(environment.SHUTDOWN_DELAY) + 10);
+  });
 });
 
 describeUnless(await findObstacle(), 'in containers', () => {
