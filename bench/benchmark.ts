@@ -9,6 +9,7 @@ import { measureMemory } from './measurements/memory.ts';
 import { measurePosts } from './measurements/posts.ts';
 import { measureReads } from './measurements/reads.ts';
 import { measureSearchIndex } from './measurements/search-index.ts';
+import { measureStores } from './measurements/stores.ts';
 import type { MeasurementName, Options } from './options.ts';
 import { type Group, openReport } from './report.ts';
 import { createPeers } from './targets/peers.ts';
@@ -25,6 +26,7 @@ const measurements: Record<MeasurementName, (bench: Bench) => Promise<Group[]>> 
   reads: measureReads,
   imports: measureImports,
   'search-index': measureSearchIndex,
+  stores: measureStores,
 };
 
 /** Runs the measurements that the options select, and reports them. Returns the number of failures. */

@@ -29,11 +29,13 @@ const toCommonApiError = (cause: unknown): ApiError => {
   if (cause instanceof OutcomeUnknownError) return new ApiError(databaseUnreachable, OUTCOME_UNKNOWN, { cause });
   const kind = cause instanceof DatabaseNotMigratedError ? 'notMigrated' : classifyDatabaseError(cause);
   if (kind === 'notMigrated') return new ApiError(databaseNotMigrated, undefined, { cause });
+  if (kind === 'unreachable') return new ApiError(databaseUnreachable, UNREACHABLE, { cause });
   if (kind === 'busy') return new ApiError(overloaded, BUSY, { cause });
   if (kind === 'conflict') return new ApiError(overloaded, CONFLICT, { cause });
   return new ApiError(kind === undefined ? internal : databaseUnreachable, undefined, { cause });
 };
 
+const UNREACHABLE = 'The database cannot be reached; nothing was changed. Try again later.';
 const BUSY = 'All connections to the database are in use; nothing was changed. Try again later.';
 const CONFLICT = 'Concurrent changes to the same plants conflicted; nothing was changed. Try again later.';
 const OUTCOME_UNKNOWN =

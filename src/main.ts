@@ -12,7 +12,7 @@ import { addSearchIndexCommand } from './commands/search-index-command.ts';
 import { serve } from './commands/serve.ts';
 import { openStudio } from './commands/studio.ts';
 import { addTokenCommands } from './commands/token-commands.ts';
-import { withDatabase } from './commands/with-database.ts';
+import { withSession } from './commands/with-database.ts';
 import { readConfig } from './config/config.ts';
 import { migrate } from './database/migrate.ts';
 import { createOpenApiDocument } from './openapi-document.ts';
@@ -44,7 +44,7 @@ program
   .command('migrate')
   .description('apply pending database migrations')
   .action(async () => {
-    const applied = await withDatabase(config(), migrate, { migrates: false });
+    const applied = await withSession(config(), migrate, { migrates: false });
     await print(applied.length > 0 ? `Applied: ${applied.join(', ')}\n` : 'Nothing to apply.\n');
   });
 program

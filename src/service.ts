@@ -60,10 +60,12 @@ export const createService = async (options: ServiceOptions) => {
   const traceStatements = tracer && (await import('./database/trace-statements.ts')).createStatementTracing({ tracer });
   const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
   const database = createDatabase({ pool, traceStatements, onConnectionLost });
+  // Imports and exports hold connections for long, which a pooler would lack.
+  const sessionUrl = config.directUrl ?? databaseUrl;
   // Imports have their own connections, so that no request waits for one.
   const importStatements = createPoolStatements({
     pool: createPool({
-      url: databaseUrl,
+      url: sessionUrl,
       connectTimeout,
       statementTimeout: imports.statementTimeout,
       connections: imports.count * LANES,
@@ -71,7 +73,7 @@ export const createService = async (options: ServiceOptions) => {
     onConnectionLost,
   });
   const plantExports = createPlantExports({
-    database: { url: databaseUrl, connectTimeout },
+    database: { url: sessionUrl, connectTimeout },
     limit: exports.count,
     trace: instruments.traceBulk,
   });

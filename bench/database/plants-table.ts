@@ -92,6 +92,12 @@ export const openPlantsTable = async (url: string, stack: AsyncDisposableStack) 
     ids: async () => (await query<{ id: string }>('SELECT id FROM plants ORDER BY id')).map(({ id }) => id),
     indexBytes: async (name: string) =>
       (await query<{ bytes: number }>('SELECT pg_relation_size($1::regclass)::float8 AS bytes', [name]))[0]?.bytes,
+    /** The process of this connection, and how many transactions PostgreSQL has aborted to resolve a deadlock. */
+    serverState: async () => {
+      const [row] = await query<{ backend: number; deadlocks: number }>(`SELECT pg_backend_pid() AS backend,
+        deadlocks::int FROM pg_stat_database WHERE datname = current_database()`);
+      return row ?? { backend: 0, deadlocks: Number.NaN };
+    },
     settings: async () =>
       (await query<{ name: string; value: string }>(SETTINGS)).map(({ name, value }) => `${name} ${value}`).join(', '),
   };

@@ -17,6 +17,10 @@ export const mebibytes = (field: 'VmRSS' | 'VmHWM', root?: number): number =>
     return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]);
   }) / KIBIBYTES_PER_MEBIBYTE;
 
+/** Undefined outside Linux. */
+export const parentOf = (pid: number): number | undefined =>
+  process.platform === 'linux' ? readProcess(pid)[0]?.parent : undefined;
+
 const sumOver = (root: number | undefined, read: (process: Process) => number): number => {
   if (root === undefined || process.platform !== 'linux') return Number.NaN;
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? readProcess(Number(name)) : []));

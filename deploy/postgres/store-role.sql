@@ -10,6 +10,8 @@ DO $$
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'plant_store_server') THEN
     CREATE ROLE plant_store_server LOGIN;
+    -- Through a pooler the service cannot set its time limit, three fifths of REQUEST_TIMEOUT, itself.
+    ALTER ROLE plant_store_server SET statement_timeout = '6s';
   END IF;
 END $$;
 

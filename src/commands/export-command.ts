@@ -10,7 +10,7 @@ import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from '
 import { parseAs } from './option-parsers.ts';
 import { describeProgress, showProgress } from './progress.ts';
 import { interruptible } from './stop-signal.ts';
-import { withDatabase } from './with-database.ts';
+import { withSession } from './with-database.ts';
 
 type ExportOptions = { format?: ExportFormat; tag?: string; q?: string };
 
@@ -25,7 +25,7 @@ export const addExportCommand = (program: Command, config: () => Config): void =
     .action(async (file: string, { format, tag, q: nameContains }: ExportOptions) => {
       const options = { file, format: formatOf(command, file, exportFormats, format), filter: { tag, nameContains } };
       const rows = await interruptible((signal) =>
-        withDatabase(config(), (url) => exportTo({ ...options, signal, url })),
+        withSession(config(), (url) => exportTo({ ...options, signal, url })),
       );
       process.stderr.write(`Exported ${rows.toLocaleString('en-US')} plants.\n`);
     });

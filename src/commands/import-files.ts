@@ -9,6 +9,7 @@ import {
   describeRefusal,
   type ImportCounts,
   ImportInterruptedError,
+  ImportNeedsSessionError,
   type ImportOptions,
   NO_COUNTS,
   type ReadRows,
@@ -19,7 +20,7 @@ import { createImportRepository, LANES } from '../imports/import-repository.ts';
 import { readCsv, readJson, readNdjson } from '../imports/read-rows.ts';
 import { type FileFormat, type importFormats, readFileBytes, sizeOf } from './bulk-file.ts';
 import { describeProgress, showProgress } from './progress.ts';
-import { withDatabase } from './with-database.ts';
+import { withSession } from './with-database.ts';
 
 type ImportFormat = (typeof importFormats)[number];
 
@@ -46,7 +47,7 @@ export const importFiles = async (
 ): Promise<FilesOutcome> => {
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
   const size = sizes.reduce<number>((sum, bytes = Number.NaN) => sum + bytes, 0);
-  return withDatabase(config, async (url) => {
+  return withSession(config, async (url) => {
     const timeouts = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT };
     const pool = createPool({ url, connections: LANES, ...timeouts });
     const statements = createPoolStatements({ pool, onConnectionLost: () => {} });
@@ -105,7 +106,7 @@ const importFile = async (...[read, options, settings]: Parameters<typeof import
     const storedUpTo = options.atomic ? 0 : stoppedAt;
     return { ...outcome, stopped: { storedUpTo, stoppedAt, message: `${message} See --max-errors.` } };
   } catch (error) {
-    if (error instanceof AtomicImportTooLargeError)
+    if (error instanceof AtomicImportTooLargeError || error instanceof ImportNeedsSessionError)
       return { ...NO_COUNTS, errors: [], stopped: { storedUpTo: 0, message: explain(error) } };
     if (!(error instanceof ImportInterruptedError)) throw error;
     const { counts, errors, cause, storedUpTo } = error;

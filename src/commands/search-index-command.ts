@@ -9,7 +9,7 @@ import {
 import { print } from './output.ts';
 import { showProgress } from './progress.ts';
 import { interruptible } from './stop-signal.ts';
-import { withDatabase } from './with-database.ts';
+import { withSession } from './with-database.ts';
 
 /** Adds `search-index create`, `drop` and `status`. */
 export const addSearchIndexCommand = (program: Command, config: () => Config): void => {
@@ -18,7 +18,7 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .command('create')
     .description('create it while the service runs; needs the role that owns the tables')
     .action(() =>
-      withDatabase(config(), async (url) => {
+      withSession(config(), async (url) => {
         const isNew = await interruptible((signal) => createSearchIndex({ url, signal, showProgress }));
         await print(isNew ? 'Created the search index.\n' : 'The search index exists already.\n');
       }),
@@ -27,7 +27,7 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .command('drop')
     .description('drop it while the service runs; needs the role that owns the tables')
     .action(() =>
-      withDatabase(config(), async (url) => {
+      withSession(config(), async (url) => {
         // Not ended by the first Ctrl-C, which would leave a part of it.
         const existed = await interruptible(() => dropSearchIndex(url));
         await print(existed ? 'Dropped the search index.\n' : 'There is no search index.\n');
@@ -36,7 +36,7 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
   command
     .command('status')
     .description('say whether it exists, and its size')
-    .action(() => withDatabase(config(), async (url) => print(`${describe(await readSearchIndex(url))}\n`)));
+    .action(() => withSession(config(), async (url) => print(`${describe(await readSearchIndex(url))}\n`)));
 };
 
 const describe = ({ state, bytes }: SearchIndexState): string => {

@@ -1,6 +1,8 @@
 import cluster from 'node:cluster';
 import type { Config } from '../config/config.ts';
+import { checkRoleTimeout } from '../database/role-timeout.ts';
 import { createLog, type Log } from '../observability/logger.ts';
+import { limitRequests } from '../request-limits.ts';
 import { createService } from '../service.ts';
 import { ensureLocalToken } from './local-token.ts';
 import { announce, baseUrl } from './output.ts';
@@ -21,6 +23,7 @@ export const serve = async (config: Config): Promise<void> => {
   const isProduction = config.environment === 'production';
   const lock = config.databaseUrl === undefined ? lockStore(dataFolder(config)) : undefined;
   const run = async (databaseUrl: string) => {
+    await checkRoleTimeout(databaseUrl, limitRequests(config).statementTimeout);
     const server =
       config.workers === 1
         ? await createService({ config, databaseUrl, ...log })

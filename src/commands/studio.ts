@@ -7,7 +7,7 @@ import { freePort } from '../embedded-postgres/free-port.ts';
 import { OperationalError } from '../operational-error.ts';
 import { print } from './output.ts';
 import { interruptible } from './stop-signal.ts';
-import { projectFolder, withDatabase } from './with-database.ts';
+import { projectFolder, withSession } from './with-database.ts';
 
 type StudioOptions = { config: Config; environment: NodeJS.ProcessEnv; port: string; browser?: string };
 
@@ -41,7 +41,7 @@ export const openStudio = async ({ config, environment, port, browser }: StudioO
     if (code !== 0 && !signal.aborted)
       throw new OperationalError(`Prisma Studio ended with ${endedBy ?? `exit code ${code}`}.`);
   };
-  await withDatabase(config, (url) => interruptible((signal) => runStudio(signal, url)));
+  await withSession(config, (url) => interruptible((signal) => runStudio(signal, url)));
 };
 
 /** Prisma Studio itself would open its first table, the migrations. */

@@ -26,26 +26,31 @@ export const withDatabase = async <Result>(
 ): Promise<Result> => {
   const { url, release } = await openDatabase(config);
   try {
-    if (migrates) await migrate(url);
+    if (migrates) await migrate(config.directUrl ?? url);
     return await use(url);
   } finally {
     await release();
   }
 };
 
+/** The same for what needs a session or holds a connection for long: with DIRECT_URL if it is set. */
+export const withSession: typeof withDatabase = (config, use, options) =>
+  withDatabase(config, (url) => use(config.directUrl ?? url), options);
+
 const openDatabase = async (config: Config) => {
   if (config.databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config));
-  await assertTlsFilesReadable(config.databaseUrl);
+  for (const [name, url] of Object.entries({ DATABASE_URL: config.databaseUrl, DIRECT_URL: config.directUrl }))
+    if (url !== undefined) await assertTlsFilesReadable(name, url);
   await checkEncoding(config.databaseUrl);
   return { url: config.databaseUrl, release: async () => {} };
 };
 
 /** Fails at the start. The driver reads these files only when it connects. */
-const assertTlsFilesReadable = async (databaseUrl: string) => {
-  for (const [name, path] of new URL(databaseUrl).searchParams) {
+const assertTlsFilesReadable = async (variable: string, url: string) => {
+  for (const [name, path] of new URL(url).searchParams) {
     if (!['sslrootcert', 'sslcert', 'sslkey'].includes(name)) continue;
     await access(path, constants.R_OK).catch(({ message }) => {
-      throw new OperationalError(`The ${name} of DATABASE_URL cannot be read: ${message}`);
+      throw new OperationalError(`The ${name} of ${variable} cannot be read: ${message}`);
     });
   }
 };

@@ -92,6 +92,7 @@ describe('readConfig', () => {
     ['OTEL_EXPORTER_OTLP_ENDPOINT', ['localhost:4318', 'grpc://collector', 'collector']],
     ['OTEL_TRACES_SAMPLER', ['on', 'parentbased']],
     ['OTEL_TRACES_SAMPLER_ARG', ['2', '1.1', '-0.5', '50%', '.']],
+    ['DIRECT_URL', ['localhost', 'postgres://localhost/x?pgbouncer=true']],
     ['DATABASE_URL', ['localhost', 'mysql://localhost/x', 'postgres//x']],
     [
       'RATE_LIMIT',
@@ -122,6 +123,13 @@ describe('readConfig', () => {
 
   test('does not show the password of a wrong DATABASE_URL', () => {
     expect(message({ DATABASE_URL: 'mysql://me:secret@localhost/x' })).not.toContain('secret');
+  });
+
+  test('requires DATABASE_URL if DIRECT_URL is set, which it does not show', () => {
+    expect(message({ DIRECT_URL: 'postgres://me:secret@db/x' })).toMatch(
+      /\nDATABASE_URL is not set .* DIRECT_URL is set$/,
+    );
+    expect(message({ DIRECT_URL: 'mysql://me:secret@db/x' })).not.toContain('secret');
   });
 
   test('requires DATABASE_URL in production', () => {

@@ -27,6 +27,11 @@ const variables = z.object({
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .describe('a URL such as postgresql://user:password@host:5432/database'),
+  DIRECT_URL: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .refine((url) => URL.parse(url)?.searchParams.get('pgbouncer') !== 'true')
+    .optional()
+    .describe('a URL such as postgresql://user:password@host:5432/database, without pgbouncer=true'),
   DATABASE_CONNECTIONS: wholeNumber('a number of connections', 1, 1000, 10),
   DATA_DIR: z.string().default('.data').describe('a folder'),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
@@ -92,6 +97,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     if (!set[name]) lines.push(`${name} is not set and must be ${expected(name)}, because ${reason}`);
   };
   if (set.NODE_ENV === 'production') need('DATABASE_URL', 'NODE_ENV is production');
+  if (set.DIRECT_URL) need('DATABASE_URL', 'DIRECT_URL is set');
   const given = IDENTITY_PROVIDER.filter((name) => set[name]);
   const reason = `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} set`;
   if (given.length > 0) for (const name of IDENTITY_PROVIDER) need(name, reason);
@@ -107,6 +113,8 @@ const toConfig = (values: z.infer<typeof variables>) =>
     port: values.PORT,
     basePath: values.BASE_PATH,
     databaseUrl: values.DATABASE_URL,
+    /** For what needs a session; undefined: the database URL. */
+    directUrl: values.DIRECT_URL,
     databaseConnections: values.DATABASE_CONNECTIONS,
     dataDir: values.DATA_DIR,
     logLevel: values.LOG_LEVEL,
@@ -143,4 +151,4 @@ const expected = (name: VariableName) => variables.shape[name].description;
 
 /** A URL can contain a password, which must not be shown. */
 const shown = (name: VariableName, value: string | undefined) =>
-  name === 'DATABASE_URL' || value?.includes('@') ? 'wrong' : quoteValue(value);
+  ['DATABASE_URL', 'DIRECT_URL'].includes(name) || value?.includes('@') ? 'wrong' : quoteValue(value);

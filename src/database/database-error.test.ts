@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { classifyDatabaseError, isRowRefusal, isStatementTimeout, isUniqueViolation } from './database-error.ts';
+import {
+  classifyDatabaseError,
+  isRowRefusal,
+  isStatementTimeout,
+  isUniqueViolation,
+  toConnectError,
+} from './database-error.ts';
 
 /** As the driver, or the system, throws it. */
 const own = (code: string) => Object.assign(new Error('failed'), { code });
@@ -44,11 +50,25 @@ describe('classifyDatabaseError', () => {
     ['unreachable', 'Connection terminated due to connection timeout'],
     ['unreachable', 'The server does not support SSL connections'],
     ['interrupted', 'Connection terminated unexpectedly'],
+    ['unreachable', 'query_wait_timeout'],
+    ['unreachable', 'pgbouncer cannot connect to server'],
     ['interrupted', 'Client has encountered a connection error and is not queryable'],
     [undefined, 'something else'],
   ])('%s: an error without a code, %j', (failure, message) => {
     expect(classifyDatabaseError(new Error(message))).toBe(failure);
   });
+});
+
+test.each([
+  ['08P01', 'unsupported startup parameter: statement_timeout'],
+  ['57P01', 'terminating connection due to administrator command'],
+  ['42704', 'unrecognized configuration parameter "pgbouncer"'],
+  ['3D000', 'database "plants" does not exist'],
+  ['28P01', 'password authentication failed'],
+  ['53300', 'sorry, too many clients already'],
+])('%s while a connection is opened means that no statement was sent', (code, message) => {
+  const error = toConnectError(Object.assign(new Error(message), { code }));
+  expect([error.message, classifyDatabaseError(error)]).toEqual([expect.stringContaining(message), 'unreachable']);
 });
 
 test('only data exceptions, violated constraints, exceeded limits and exceptions of triggers mean a rejected row', () => {

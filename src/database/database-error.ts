@@ -13,6 +13,11 @@ type DatabaseFailure = 'unreachable' | 'busy' | 'interrupted' | 'conflict' | 'no
  * only specific code), PostgreSQL's SQLSTATE (appendix A of its manual), and the operating system's.
  */
 const FAILURES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
+  // `toConnectError`, and what PgBouncer says to clients that wait for a connection of PostgreSQL.
+  [
+    'unreachable',
+    /^(No connection to the database: |query_wait_timeout|pgbouncer cannot connect to server|server login )/,
+  ],
   ['notMigrated', /^(P2021|P2022|42P01|42703)$/],
   ['conflict', /^(P2034|40001|40P01)$/],
   // 57P01 and 57P02: the server closed the connection; 57014: it canceled the statement; 08…: connection exceptions.
@@ -40,6 +45,12 @@ const FAILURES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
 export class OutcomeUnknownError extends Error {
   override name = 'OutcomeUnknownError';
 }
+
+/** The error of opening a connection, whatever its code: no statement was sent. */
+export const toConnectError = (error: Error): Error =>
+  classifyDatabaseError(error) === 'unreachable'
+    ? error
+    : new Error(`No connection to the database: ${error.message}`, { cause: error });
 
 /** The error of a write: its outcome is unknown if the connection broke or timed out. */
 export const toWriteError = (error: unknown): Error =>
@@ -85,9 +96,9 @@ const adapterCause = (error: unknown) =>
 /** PostgreSQL's message, which Prisma replaces with its own. */
 export const originalMessage = (error: unknown): string | undefined => adapterCause(error)?.originalMessage;
 
-/** Prisma's code and those of its driver adapter, or the driver's own. */
+/** Prisma's code, and the codes and the message of its driver adapter, or the driver's own. */
 const errorCodes = (error: unknown): string[] => {
   const { code } = (error ?? {}) as { code?: string };
   const cause = adapterCause(error);
-  return [code, cause?.originalCode, cause?.kind].filter((text) => text !== undefined);
+  return [code, cause?.originalCode, cause?.kind, cause?.originalMessage].filter((text) => text !== undefined);
 };

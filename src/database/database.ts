@@ -2,6 +2,8 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
+import { toConnectError } from './database-error.ts';
+import { isPooled } from './pooler.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 export type Database = PrismaClient;
@@ -46,7 +48,7 @@ export const withClient = async <Result>(
 };
 
 /** How often PostgreSQL looks whether it still has a client while a statement runs or waits for a lock, in ms. */
-const CLIENT_CHECK_INTERVAL = 5000;
+export const CLIENT_CHECK_INTERVAL = 5000;
 
 /**
  * Makes PostgreSQL end a statement whose connection is closed. Only Linux, macOS and BSD know the setting; without it, a lost
@@ -61,7 +63,7 @@ const CONNECT_INTERVALS = 5;
 
 /**
  * Opens its connection within `connectTimeout`. A time in which this process is too busy for its timers counts as one
- * interval: opening a connection takes several round trips.
+ * interval: opening a connection takes several round trips. Errors until then say that no statement was sent.
  */
 const clientWithin = (connectTimeout: number): typeof Client =>
   class extends Client {
@@ -75,6 +77,13 @@ const clientWithin = (connectTimeout: number): typeof Client =>
       }, connectTimeout / CONNECT_INTERVALS).unref();
       for (const event of ['connect', 'end']) this.once(event, () => clearInterval(timer));
     }
+
+    // As the pool calls it; pg's types have another form too.
+    override connect(callback?: unknown): Promise<Client> {
+      const done = callback as (error?: Error) => void;
+      super.connect((error: Error | null) => done(error ? toConnectError(error) : undefined));
+      return Promise.resolve(this);
+    }
   };
 
 /** The best plan of a search depends on its pattern, so PostgreSQL must not reuse the plan of a named statement. */
@@ -87,14 +96,18 @@ const withPlanSetting = (url: string): string => {
   return result.href;
 };
 
-/** The connection pool. Connections are opened on demand. Whoever gets the pool closes it: the database when it disconnects, or `createPoolStatements`. */
+/**
+ * The connection pool. Connections are opened on demand. Whoever gets the pool closes it: the database when it disconnects, or
+ * `createPoolStatements`. Through a pooler, the time limit of a statement is that of the role (see `checkRoleTimeout`).
+ */
 export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool => {
   const pool = new Pool({
-    connectionString: withPlanSetting(url),
+    ...(isPooled(url)
+      ? { connectionString: url }
+      : { connectionString: withPlanSetting(url), statement_timeout: statementTimeout }),
     max: connections,
     Client: clientWithin(connectTimeout),
     connectionTimeoutMillis: statementTimeout,
-    statement_timeout: statementTimeout,
     keepAlive: true,
   });
   pool.on('connect', (client) => {
@@ -128,7 +141,7 @@ export const createDatabase = ({ pool, traceStatements, onConnectionLost }: Data
   const adapter = new PrismaPg(pool, {
     disposeExternalPool: true,
     onPoolError: onConnectionLost,
-    statementNameGenerator: createStatementNames(),
+    ...(!isPooled(pool.options.connectionString) && { statementNameGenerator: createStatementNames() }),
   });
   return new PrismaClient({ adapter: traceStatements?.(adapter) ?? adapter, errorFormat: 'minimal' });
 };

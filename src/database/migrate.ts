@@ -10,6 +10,7 @@ import { type Client, Pool } from 'pg';
 import { OperationalError } from '../operational-error.ts';
 import { CONNECT_TIMEOUT, withClient } from './database.ts';
 import { migrationNames, migrationsFolder, readMigrationState } from './migration-state.ts';
+import { assertSession } from './pooler.ts';
 
 /** The part of https://webassembly.github.io/spec/js-api in use. TypeScript declares it only in its DOM library. */
 declare const WebAssembly: {
@@ -27,8 +28,9 @@ const LOCK_POLL_INTERVAL = 100;
  * @returns the names of the migrations applied
  * @throws {OperationalError}
  */
-export const migrate = (url: string): Promise<string[]> =>
-  withClient(url, async (client) => {
+export const migrate = async (url: string): Promise<string[]> => {
+  assertSession(url, 'Migrating');
+  return withClient(url, async (client) => {
     await takeLock(client);
     const { missing, mayMigrate } = await readMigrationState(client);
     // Loading the engine takes 0.15 s and 15 MiB.
@@ -39,6 +41,7 @@ export const migrate = (url: string): Promise<string[]> =>
         'As the role that owns the tables, run: plant-store migrate',
     );
   });
+};
 
 /** Polls. CREATE INDEX CONCURRENTLY in the other process would wait for a blocked pg_advisory_lock() to end: a deadlock. */
 const takeLock = async (client: Client) => {

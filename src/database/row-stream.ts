@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Client, Query, type QueryArrayConfig } from 'pg';
-import { BULK_STATEMENT_TIMEOUT, endWithClient } from './database.ts';
+import { BULK_STATEMENT_TIMEOUT, CLIENT_CHECK_INTERVAL } from './database.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** The size of the pieces of a stream, in bytes. The stall timeout of a response restarts with each piece that the client reads. */
@@ -41,8 +41,11 @@ export const openRowStream = async <Row extends unknown[]>(
     await client.connect();
     closeWhenSilent(client);
     startSilenceTimeout(client, connectTimeout);
-    await endWithClient(client);
-    await client.query(`SET statement_timeout = 0; SET enable_sort = ${maySort}`);
+    // In a transaction, because a pooler gives the connection away between transactions.
+    const settings = `SET LOCAL statement_timeout = 0; SET LOCAL enable_sort = ${maySort}`;
+    const checks = `SET LOCAL client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`;
+    // Only Linux, macOS and BSD know the checks. Without them, PostgreSQL notices a lost client when it sends a row.
+    await client.query(`BEGIN; ${settings}; ${checks}`).catch(() => client.query(`ROLLBACK; BEGIN; ${settings}`));
   } catch (error) {
     client.end().catch(() => {});
     throw error;
@@ -80,6 +83,7 @@ export const openRowStream = async <Row extends unknown[]>(
     if (text.length >= PIECE) flush();
   });
   query.on('end', () => {
+    client.query('COMMIT').catch(() => {});
     flush();
     stream.push(null);
   });

@@ -2,6 +2,7 @@ import { addAbortListener } from 'node:events';
 import type { Client } from 'pg';
 import { OperationalError } from '../operational-error.ts';
 import { withClient } from './database.ts';
+import { assertSession } from './pooler.ts';
 
 /**
  * The optional index on names: GIN on their trigrams, with PostgreSQL's default settings. The predicate, which always holds,
@@ -58,8 +59,9 @@ export const dropSearchIndex = (url: string): Promise<boolean> =>
   });
 
 /** Calls `use` if the role owns the table and no other command is changing the index. */
-const withOwner = <Result>(url: string, use: (client: Client) => Promise<Result>): Promise<Result> =>
-  withClient(url, async (client) => {
+const withOwner = async <Result>(url: string, use: (client: Client) => Promise<Result>): Promise<Result> => {
+  assertSession(url, 'Changing the search index');
+  return withClient(url, async (client) => {
     // A large table takes minutes, and so may transactions that PostgreSQL has to wait for.
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET client_min_messages = warning');
     const { rows } = await client.query<{ owns: boolean; owner: string; isAlone: boolean }>(
@@ -75,6 +77,7 @@ const withOwner = <Result>(url: string, use: (client: Client) => Promise<Result>
       throw new OperationalError('Another command is creating or dropping the search index. Wait for it to end.');
     return use(client);
   });
+};
 
 const readState = async (client: Client): Promise<SearchIndexState> => {
   const { rows } = await client.query<SearchIndexState>(`

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { endWithClient } from './database.ts';
+import { isPooled } from './pooler.ts';
 import { startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** Runs statements. */
@@ -10,6 +11,10 @@ export type Statements = {
 
 /** `reserve`: a connection of its own, which keeps temporary tables and an open transaction between statements. */
 export type PoolStatements = Statements & {
+  /** Not through a pooler. There, a reserved connection keeps everything within a transaction only. */
+  hasSessions: boolean;
+  /** Begins a transaction on a reserved connection. */
+  begin: string;
   /** `release` closes the connection, which drops temporary tables and rolls back an open transaction. */
   reserve: () => Promise<Statements & { release: () => void }>;
   /** The same, until `cut` is aborted, which closes the connections in use. */
@@ -33,6 +38,10 @@ export const createPoolStatements = ({
 }: PoolStatementsOptions): PoolStatements & { close: () => Promise<void> } => {
   const busy = new Set<PoolClient>();
   const prepared = new WeakSet<PoolClient>();
+  const statementTimeout = pool.options.connectionTimeoutMillis ?? 0;
+  const hasSessions = !isPooled(pool.options.connectionString);
+  // The time limit of the role is that of other requests, which is shorter.
+  const begin = hasSessions ? 'BEGIN' : `BEGIN; SET LOCAL statement_timeout = ${statementTimeout}`;
   let closed: Promise<void> | undefined;
   pool.on('error', onConnectionLost);
 
@@ -51,7 +60,7 @@ export const createPoolStatements = ({
       cut?.removeEventListener('abort', close);
       client.release(isClosed);
     };
-    if (!prepared.has(client)) await endWithClient(client);
+    if (hasSessions && !prepared.has(client)) await endWithClient(client);
     prepared.add(client);
     return { client, release };
   };
@@ -61,18 +70,28 @@ export const createPoolStatements = ({
     query: async <Row extends object>(sql: string, values: unknown[] = []) => {
       const { client, release } = await acquire(cut);
       try {
-        return (await client.query<Row>(sql, values)).rows;
+        if (hasSessions) return (await client.query<Row>(sql, values)).rows;
+        await client.query(begin);
+        const { rows } = await client.query<Row>(sql, values);
+        await client.query('COMMIT');
+        return rows;
+      } catch (error) {
+        // The error says more than one of the rollback, which fails if the connection is lost.
+        if (!hasSessions) await client.query('ROLLBACK').catch(() => {});
+        throw error;
       } finally {
         release();
       }
     },
+    hasSessions,
+    begin,
     reserve: async () => {
       const { client, release } = await acquire(cut);
       // Between statements it may be silent for as long as the client of an import is.
       stopSilenceTimeout(client);
       return {
         query: async <Row extends object>(sql: string, values: unknown[] = []) => {
-          startSilenceTimeout(client, Number(pool.options.statement_timeout));
+          startSilenceTimeout(client, statementTimeout);
           try {
             return (await client.query<Row>(sql, values)).rows;
           } finally {

@@ -1,10 +1,11 @@
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { AtomicImportTooLargeError, ImportInterruptedError } from './import.ts';
+import { AtomicImportTooLargeError, ImportInterruptedError, ImportNeedsSessionError } from './import.ts';
 
 /** @param toApiError maps the cause of an interrupted import. @returns undefined for an error that is not about imports */
 export const toImportApiError = (error: unknown, toApiError: (cause: unknown) => ApiError): ApiError | undefined => {
   if (error instanceof AtomicImportTooLargeError) return new ApiError(commonErrors.bodyTooLarge, error.message);
+  if (error instanceof ImportNeedsSessionError) return new ApiError(commonErrors.parameterWrong, error.message);
   if (!(error instanceof ImportInterruptedError)) return undefined;
   const { cause, message: advice } = error;
   const mapped = toApiError(cause);

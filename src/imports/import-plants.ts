@@ -3,6 +3,7 @@ import { commonErrors } from '../http/common-errors.ts';
 import {
   adviseRepeat,
   ImportInterruptedError,
+  ImportNeedsSessionError,
   type ImportOptions,
   type ImportProgress,
   type ImportSummary,
@@ -30,7 +31,7 @@ type ImportSettings = {
  * Imports plants in chunks, or atomically. Reads rows no faster than it stores them, so that memory is bounded. However the
  * import ends, chunks in flight are finished.
  * @throws {ImportInterruptedError} its cause is the error of the rows or the database, or the signal's reason
- * @throws {AtomicImportTooLargeError}
+ * @throws {AtomicImportTooLargeError} {ImportNeedsSessionError}
  */
 export const importPlants = (
   read: ReadRows,
@@ -84,6 +85,7 @@ const importInChunks = async (
       () => error,
       (failure: unknown) => failure,
     );
+    if (reason instanceof ImportNeedsSessionError) throw reason;
     const { counts } = tally;
     const storedUpTo = lanes.storedUpTo();
     const isUnknown = lanes.isAnyUnknown() || counts.created + counts.replaced > 0;

@@ -17,12 +17,14 @@ const start = (answer: () => boolean | object = () => true) => {
     return [{ stored, created: null }] as Row[];
   };
   const statements: PoolStatements = {
+    hasSessions: true,
+    begin: 'BEGIN',
     query,
     reserve: async () => ({ query, release: () => {} }),
     until: () => statements,
   };
   const repository = createImportRepository({
-    statements: { until: () => statements },
+    statements,
   });
   return { repository, sent };
 };

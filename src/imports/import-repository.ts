@@ -3,7 +3,7 @@ import { insertPlants, toArrays, tryInsertPlants } from '../plants/insert-plants
 import type { NewPlant } from '../plants/plant.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
 import { createdOnly, storeBatch } from '../plants/store-batch.ts';
-import type { ImportOptions, PlantRow } from './import.ts';
+import { ImportNeedsSessionError, type ImportOptions, type PlantRow } from './import.ts';
 import type { RowOutcome } from './import-tally.ts';
 
 /** The number of chunks of an import that are stored concurrently, unless it has a connection of its own. */
@@ -25,7 +25,7 @@ export type ImportWriter = {
 type WriterOptions = Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>;
 
 export type ImportRepository = {
-  /** `cut` closes the connections of the statements in progress. @throws errors of PostgreSQL */
+  /** `cut` closes the connections of the statements in progress. @throws {ImportNeedsSessionError} errors of PostgreSQL */
   open: (options: WriterOptions, cut?: AbortSignal) => Promise<ImportWriter>;
 };
 
@@ -35,7 +35,7 @@ type Run = (statements: Statements, plants: NewPlant[]) => Promise<(id: bigint) 
 export const createImportRepository = ({
   statements,
 }: {
-  statements: Pick<PoolStatements, 'until'>;
+  statements: Pick<PoolStatements, 'hasSessions' | 'begin' | 'until'>;
 }): ImportRepository => ({
   open: async ({ onConflict, dryRun, atomic }, cut) => {
     // On any connection: the table itself tells which ids occurred earlier in the import.
@@ -43,16 +43,16 @@ export const createImportRepository = ({
       const run = onConflict === 'error' ? createInsertUntilTaken() : insertPlants;
       return { store: storeWith(statements.until(cut), run), lanes: LANES };
     }
+    if (!atomic && !statements.hasSessions) throw new ImportNeedsSessionError();
     const own = await statements.until(cut).reserve();
     try {
-      const isTransaction = atomic && !dryRun;
-      if (isTransaction) await own.query('BEGIN');
-      if (dryRun || onConflict === 'replace') await own.query(CREATE_IMPORTED);
+      if (atomic) await own.query(statements.begin);
+      if (dryRun || onConflict === 'replace') await own.query(`${CREATE_IMPORTED} ${atomic ? 'ON COMMIT DROP' : ''}`);
       const run = dryRun ? check(onConflict) : onConflict === 'replace' ? replace : insertPlants;
       return {
-        store: storeWith(own, isTransaction ? withinSavepoint(run) : run),
+        store: storeWith(own, atomic ? withinSavepoint(run) : run),
         lanes: 1,
-        commit: async () => void (isTransaction && (await own.query('COMMIT'))),
+        commit: async () => void (atomic && (await own.query('COMMIT'))),
         close: own.release,
       };
     } catch (error) {

@@ -132,6 +132,18 @@ export class ImportInterruptedError extends Error {
 export const adviseRepeat = ({ onConflict }: Pick<ImportOptions, 'onConflict'>): string =>
   `Repeat the import with onConflict=${onConflict === 'replace' ? 'replace' : 'skip'}.`;
 
+/** An import needs a session to tell which ids occurred in it, and connections go through a pooler. Nothing is stored. */
+export class ImportNeedsSessionError extends Error {
+  override name = 'ImportNeedsSessionError';
+
+  constructor() {
+    super(
+      'Imports with dryRun or onConflict=replace need DIRECT_URL, a URL of PostgreSQL without a pooler, which the operator has ' +
+        'not set. Nothing is stored. Only with atomic=true do they work without it.',
+    );
+  }
+}
+
 /** An atomic import exceeds the limits. Nothing is stored. */
 export class AtomicImportTooLargeError extends Error {
   override name = 'AtomicImportTooLargeError';

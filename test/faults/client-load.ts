@@ -7,7 +7,7 @@ const PAUSE = 50;
 /** Every so many requests, a client sends an id that is already stored. */
 const REPEAT_EVERY = 20;
 
-type LoadOptions = { url: string; token: string; clients?: number };
+type LoadOptions = { url: string; token: string; clients?: number | undefined };
 
 /**
  * Clients that store one plant after another until `end` is called. They retry after 503 and after no response, and send some

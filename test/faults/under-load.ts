@@ -22,8 +22,10 @@ type UnderLoad = {
   world: World;
   /** Where the clients send plants. */
   url: string;
+  /** By default 64. */
+  clients?: number | undefined;
   /** Causes a fault and repairs it; resolves after the repair. */
-  fault: () => Promise<void>;
+  fault: (ledger: Ledger) => Promise<void>;
   promises: Promises;
 };
 
@@ -33,13 +35,13 @@ const AFTERMATH = 1500;
 /** How long to wait for the first 200 after the repair, in ms. */
 const PATIENCE = 30_000;
 
-/** Runs a fault while 64 clients store plants, and judges the outcome. */
-export const underLoad = async ({ world, url, fault, promises }: UnderLoad): Promise<Findings> => {
-  const load = startLoad({ url, token: world.token });
+/** Runs a fault while clients store plants, and judges the outcome. */
+export const underLoad = async ({ world, url, clients, fault, promises }: UnderLoad): Promise<Findings> => {
+  const load = startLoad({ url, clients, token: world.token });
   const { ledger } = load;
   await setTimeout(WARM_UP);
   const endPauses = watchPauses();
-  await fault();
+  await fault(ledger);
   ledger.markRepaired();
   for (let waited = 0; ledger.recovery() === undefined && waited < PATIENCE; waited += 10) await setTimeout(10);
   await setTimeout(AFTERMATH);

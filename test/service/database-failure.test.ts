@@ -69,7 +69,10 @@ test('a read-only database: 503, code 1501, and the service closes its connectio
     async () => (await database.administer(`SELECT pid ${sessions}`)).length === 0,
   );
   const { status, body } = await service.post({ id: 2, name: 'Fir' });
-  expect([status, body]).toEqual([503, { error: 1501, message: 'The database cannot be reached. Try again later.' }]);
+  expect([status, body]).toEqual([
+    503,
+    { error: 1501, message: 'The database cannot be reached; nothing was changed. Try again later.' },
+  ]);
   // Sessions that are open still cannot write; new ones can.
   await database.administer(`ALTER DATABASE ${database.name} RESET default_transaction_read_only`);
   expect((await service.post({ id: 2, name: 'Fir' })).status).toBe(200);
@@ -123,6 +126,26 @@ test('a connection that cannot be opened in time fails, unless this process was 
   expect(classifyDatabaseError(value)).toBe('unreachable');
   expect(duration).toBeGreaterThanOrEqual(199);
   expect(duration).toBeLessThan(5000);
+});
+
+test.each([
+  ['database', (url: URL) => Object.assign(url, { pathname: '/missing' })],
+  [
+    'startup parameter',
+    (url: URL) => Object.assign(url, { search: '?options=-c%20plants.x-y%3D1%20-c%20unknown%3D1' }),
+  ],
+  ['password', (url: URL) => Object.assign(url, { username: 'nobody', password: 'wrong' })],
+])('a wrong %s is refused before a statement is sent', async (_what, change) => {
+  const pool = createPool({
+    url: change(new URL(database.url)).href,
+    connections: 1,
+    connectTimeout: 5000,
+    statementTimeout: 5000,
+  });
+  const client = createDatabase({ pool, onConnectionLost: () => {} });
+  const error = await client.$queryRaw`SELECT 1`.catch((reason: unknown) => reason);
+  await client.$disconnect();
+  expect(classifyDatabaseError(error)).toBe('unreachable');
 });
 
 test('a connection that stalls during a statement is closed; an idle connection is kept', async () => {

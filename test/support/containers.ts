@@ -39,11 +39,11 @@ const findCompose = async () => {
 
 const compose = await findCompose();
 
-/** Why this machine cannot run the containers; undefined if it can. */
-export const findObstacle = async (): Promise<string | undefined> => {
+/** Why this machine cannot run the containers, with further images; undefined if it can. */
+export const findObstacle = async (...images: string[]): Promise<string | undefined> => {
   if (!(await succeeds(docker('version')))) return 'Docker is not running';
   if (compose === undefined) return 'neither `docker compose` nor `docker-compose` found';
-  for (const image of BASE_IMAGES) {
+  for (const image of [...BASE_IMAGES, ...images]) {
     const isThere = (await succeeds(docker('image', 'inspect', image))) || (await succeeds(docker('pull', image)));
     if (!isThere) return `the image ${image} is not here and cannot be pulled`;
   }
@@ -53,7 +53,7 @@ export const findObstacle = async (): Promise<string | undefined> => {
 /** The stack of docker-compose.yml with its own name, ports and image. */
 export const createStack = async () => {
   const name = `plant-store-test-${randomBytes(4).toString('hex')}`;
-  const [port, studioPort] = [await freePort(), await freePort()];
+  const [port, studioPort, proxyPort] = [await freePort(), await freePort(), await freePort()];
   const environment = {
     ...process.env,
     ...UNSET,
@@ -61,13 +61,14 @@ export const createStack = async () => {
     PLANT_STORE_IMAGE: name,
     PORT: String(port),
     STUDIO_PORT: String(studioPort),
+    PROXY_PORT: String(proxyPort),
     // With characters that are not allowed in a URL.
     POSTGRES_PASSWORD: `${randomBytes(8).toString('hex')}@/:#%`,
     POSTGRES_STORE_PASSWORD: `${randomBytes(8).toString('hex')}'"$\\`,
   };
   const command = async (...words: string[]) => {
     // Without docker-compose.override.yml.
-    const options = ['--file', 'docker-compose.yml', '--profile', 'studio'];
+    const options = ['--file', 'docker-compose.yml', '--profile', 'studio', '--profile', 'replicas'];
     return run(compose?.program ?? '', [...(compose?.words ?? []), ...options, ...words], environment);
   };
   const containerOf = async (service: string) => (await command('ps', '--all', '--quiet', service)).stdout.trim();
@@ -78,12 +79,16 @@ export const createStack = async () => {
     image: name,
     url: `http://127.0.0.1:${port}`,
     studioUrl: `http://127.0.0.1:${studioPort}`,
+    proxyUrl: `http://127.0.0.1:${proxyPort}`,
+    /** Runs deploy/rolling-restart. */
+    restart: () => run('deploy/rolling-restart', [], environment),
     inspect,
     logs,
     build: () => command('build', 'prepare'),
-    /** Starts services with their dependencies, and waits until the store is healthy. */
+    /** Starts services with their dependencies. Waits until the store, if it is one of them, is healthy. */
     up: async (...services: string[]) => {
       await command('up', '--detach', ...services);
+      if (!services.includes('store')) return;
       const isHealthy = async () => (await inspect('store', '{{.State.Health.Status}}')) === 'healthy';
       await waitForContainer('the store to be healthy', isHealthy, () => logs('store'));
     },

@@ -2,9 +2,12 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { parse } from 'yaml';
 import { variableNames } from '../../src/config/config.ts';
 import { createStack, docker, findObstacle, waitForContainer } from '../support/containers.ts';
-import { describeUnless } from '../support/skip.ts';
+import { describeUnless, testUnless } from '../support/skip.ts';
+
+type Service = { environment: Record<string, unknown>; ports?: string[]; stop_grace_period: string };
 
 // The first build downloads packages. Then containers are created, become healthy and are removed, several times.
 jest.setTimeout(900_000);
@@ -15,6 +18,7 @@ test('docker-compose.yml passes on every setting, except for those that it sets'
     'HOST',
     'DATABASE_URL',
     'DATA_DIR',
+    'DIRECT_URL',
     'METRICS_HOST',
     'SHUTDOWN_DELAY',
     'SHUTDOWN_TIMEOUT',
@@ -28,6 +32,30 @@ test('docker-compose.yml needs no variable', () => {
   const withDefaults = readFileSync('docker-compose.yml', 'utf8').replaceAll(/\$\{\w+:-[^}]*\}/g, '');
   expect(withDefaults).not.toContain('$');
 });
+
+describe('the profile replicas', () => {
+  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true });
+  const replicas = Object.entries<Service>(services).filter(([name]) => /^store-\d$/.test(name));
+
+  test('has the stores that haproxy.cfg names, of which only HAProxy is published', () => {
+    const config = readFileSync('deploy/haproxy/haproxy.cfg', 'utf8');
+    const named = [...config.matchAll(/^ {2}server (\S+) "\$\{(\w+)\}"$/gm)];
+    expect(named.map(([, store, variable]) => [store, services.haproxy.environment[variable ?? '']])).toEqual(
+      replicas.map(([name]) => [name, `${name}:\${PORT:-3000}`]),
+    );
+    for (const [, { environment, ports }] of replicas) {
+      expect(environment).toMatchObject({ TRUST_PROXY: 1 });
+      expect(ports).toBeUndefined();
+    }
+  });
+
+  test('gives the stores more time to stop than they take', () => {
+    for (const [, { environment, stop_grace_period: grace }] of replicas)
+      expect(Number.parseInt(grace, 10)).toBeGreaterThan(Number(environment.SHUTDOWN_DELAY) + 10);
+  });
+});
+
+const proxyObstacle = await findObstacle('haproxy:3.2');
 
 describeUnless(await findObstacle(), 'in containers', () => {
   let stack: Awaited<ReturnType<typeof createStack>>;
@@ -97,7 +125,9 @@ describeUnless(await findObstacle(), 'in containers', () => {
 
     test('stops on SIGTERM at once, even as process 1', async () => {
       const container = await docker(
+        // As in docker-compose.yml and deploy/kubernetes.
         ...['run', '--detach', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
+        ...['--user', '1000:1000'],
         ...['--env', 'DATABASE_URL=postgresql://nobody@127.0.0.1/nothing', stack.image],
       );
       try {
@@ -186,6 +216,35 @@ describeUnless(await findObstacle(), 'in containers', () => {
       expect(await stack.inspect('store', '{{.State.ExitCode}}')).toBe('0');
       expect(await stack.logs('store')).toContain('"stopped"');
       await stack.up('store');
+    });
+
+    testUnless(proxyObstacle, 'with the profile replicas, no request fails while the stores are replaced', async () => {
+      const { proxyUrl } = stack;
+      await stack.up('haproxy');
+      const isReady = async () => (await fetchText(`${proxyUrl}/readyz`)).includes('ready');
+      await waitForContainer('HAProxy and a store', isReady, () => stack.logs('haproxy'));
+      const headers = {
+        Authorization: `Bearer ${/plant_[\w-]{43}/.exec(firstOutput)?.[0]}`,
+        'Content-Type': 'application/json',
+      };
+      const statuses = new Set<number | string>();
+      let ended = false;
+      let id = 0;
+      const client = async () => {
+        while (!ended) {
+          const body = JSON.stringify({ id: ++id, name: 'Fir' });
+          const response = await fetch(`${proxyUrl}/plants`, { method: 'POST', headers, body }).catch(String);
+          statuses.add(typeof response === 'string' ? response : response.status);
+          if (typeof response !== 'string') await response.text();
+        }
+      };
+      const clients = Promise.all(Array.from({ length: 8 }, client));
+      const { stdout } = await stack.restart();
+      ended = true;
+      await clients;
+      expect(stdout.match(/store-\d is replaced/g)).toHaveLength(3);
+      expect([...statuses]).toEqual([200]);
+      expect(await query("SELECT count(*) FROM plants WHERE name = 'Fir' AND tag IS NULL")).toBe(String(id));
     });
 
     test('with the profile studio, also runs Prisma Studio', async () => {

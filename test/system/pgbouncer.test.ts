@@ -1,0 +1,207 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { createStore, type Store } from '../faults/store.ts';
+import { killChildren } from '../support/children.ts';
+import { lockTable } from '../support/lock-table.ts';
+import { pgbouncerObstacle, pgbouncerVersion, startPgbouncer } from '../support/pgbouncer.ts';
+import { describeUnless } from '../support/skip.ts';
+import { runCommand } from '../support/store-process.ts';
+import { makeTemporaryFolder, removeDataFolder } from '../support/temporary-folder.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+/** Roles belong to the whole server, so this name is unique. */
+const role = `pooled_${randomBytes(4).toString('hex')}`;
+const password = 'pooled';
+const roleFile = readFileSync('deploy/postgres/store-role.sql', 'utf8').replaceAll('plant_store_server', role);
+
+describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mode`, () => {
+  let folder: string;
+  let database: TestDatabase;
+  let pgbouncer: Awaited<ReturnType<typeof startPgbouncer>>;
+  let direct: string;
+  let token: string;
+  let logFile: string;
+
+  beforeAll(async () => {
+    folder = makeTemporaryFolder();
+    database = await createTestDatabase();
+    await database.query(roleFile);
+    await database.query(`ALTER ROLE ${role} PASSWORD '${password}'`);
+    direct = Object.assign(new URL(database.url), { username: role, password }).href;
+    pgbouncer = await startPgbouncer(direct, folder);
+    const created = await runCommand(['token', 'create', '--name', 'alice'], { DATABASE_URL: pgbouncer.url });
+    token = created.stdout.trim();
+    expect([created.code, created.stderr]).toEqual([0, expect.stringContaining('Save this token')]);
+  });
+  beforeEach(() => database.query('TRUNCATE plants, rate_limits'));
+  afterAll(async () => {
+    await pgbouncer?.stop();
+    killChildren();
+    await database.drop();
+    await database.administer(`DROP ROLE ${role}`);
+    removeDataFolder(folder);
+  });
+
+  const withStore = async (environment: Record<string, string>, use: (store: Store) => Promise<void>) => {
+    logFile = join(folder, `log-${randomBytes(4).toString('hex')}`);
+    const store = await createStore({ databaseUrl: pgbouncer.url, logFile, environment });
+    try {
+      await use(store);
+    } finally {
+      await store.stop();
+    }
+  };
+  const callOn =
+    (store: Store) =>
+    async (method: string, path: string, body?: object | string, type = 'application/json') => {
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
+      const text = typeof body === 'object' ? JSON.stringify(body) : body;
+      const response = await fetch(store.url + path, { method, headers, ...(text && { body: text }) });
+      return [response.status, await response.text()] as const;
+    };
+
+  test('every operation works without DIRECT_URL, except imports that need a session', async () => {
+    await withStore({ RATE_LIMIT: '1000000/60' }, async (store) => {
+      const call = callOn(store);
+      const importing = (query: string, text: string) =>
+        call('POST', `/plants/import${query}`, text, 'application/x-ndjson');
+      // More than once, on connections that other statements have used.
+      for (const id of [1, 2, 3]) {
+        expect(await call('POST', '/plants', { id, name: 'Fir' })).toEqual([200, '{"name":"Fir"}']);
+        expect(await call('POST', '/plants', { id, name: 'Fir' })).toEqual([400, expect.stringContaining('1004')]);
+        expect(await call('GET', `/plants/${id}`)).toEqual([200, `{"id":${id},"name":"Fir"}`]);
+        expect(await call('PUT', `/plants/${id}`, { name: 'Yew', tag: 'a' })).toEqual([200, expect.any(String)]);
+        expect(await call('PATCH', `/plants/${id}`, { tag: 'b' })).toEqual([200, expect.stringContaining('"b"')]);
+        expect((await call('GET', '/plants?limit=1'))[0]).toBe(200);
+        expect(await call('GET', '/plants?tag=b&q=ye')).toEqual([200, `[{"id":${id},"name":"Yew","tag":"b"}]`]);
+        expect(await call('GET', `/plants?id=${id}&id=7`)).toEqual([200, expect.stringContaining('Yew')]);
+        expect(await call('GET', '/plants/export')).toEqual([200, `{"id":${id},"name":"Yew","tag":"b"}\n`]);
+        expect(await call('GET', '/plants/export?q=yew')).toEqual([200, `{"id":${id},"name":"Yew","tag":"b"}\n`]);
+        expect((await call('DELETE', `/plants/${id}`))[0]).toBe(204);
+      }
+      const rows = '{"id":1,"name":"Fir"}\n{"id":2,"name":"Yew"}\n';
+      const counts = (created: number, replaced: number, skipped: number, failed = 0) =>
+        expect.stringContaining(JSON.stringify({ created, replaced, skipped, failed }).slice(0, -1));
+      expect(await importing('?atomic=true&dryRun=true', rows)).toEqual([200, counts(2, 0, 0)]);
+      expect(await importing('', rows)).toEqual([200, counts(2, 0, 0)]);
+      expect(await importing('', rows)).toEqual([200, counts(0, 0, 0, 2)]);
+      expect(await importing('?onConflict=skip', rows)).toEqual([200, counts(0, 0, 2)]);
+      expect(await importing('?atomic=true', rows)).toEqual([400, counts(0, 0, 0, 2)]);
+      expect(await importing('?atomic=true&onConflict=skip', rows)).toEqual([200, counts(0, 0, 2)]);
+      for (const name of ['Larch', 'Pine'])
+        expect(await importing('?atomic=true&onConflict=replace', `{"id":1,"name":"${name}"}`)).toEqual([
+          200,
+          counts(0, 1, 0),
+        ]);
+      for (const query of ['?dryRun=true', '?onConflict=replace'])
+        expect(await importing(query, rows)).toEqual([
+          400,
+          expect.stringMatching(/"error":1005.*DIRECT_URL.*atomic=true/),
+        ]);
+      expect(await call('GET', '/plants/1')).toEqual([200, '{"id":1,"name":"Pine"}']);
+      expect(readFileSync(logFile, 'utf8').match(/^.*"level":"(warn|error|fatal)".*$/m)).toBeNull();
+    });
+    expect(await database.query('SELECT count(*)::int AS keys FROM rate_limits')).toEqual([{ keys: 1 }]);
+    const { stdout } = await runCommand(['token', 'list'], { DATABASE_URL: pgbouncer.url });
+    expect(stdout).toMatch(/^alice +valid/m);
+  });
+
+  test('with DIRECT_URL everything works', async () => {
+    await withStore({ DIRECT_URL: direct }, async (store) => {
+      const row = '{"id":20,"name":"Fir"}';
+      for (const query of ['?dryRun=true', '?onConflict=replace', '?onConflict=replace&dryRun=true'])
+        expect((await callOn(store)('POST', `/plants/import${query}`, row, 'application/x-ndjson'))[0]).toBe(200);
+      expect(await callOn(store)('GET', '/plants/export')).toEqual([200, expect.stringContaining(row)]);
+    });
+    const environment = { DATABASE_URL: pgbouncer.url, DIRECT_URL: database.url };
+    const run = async (...words: string[]) => (await runCommand(words, environment)).stdout;
+    expect(await run('migrate')).toBe('Nothing to apply.\n');
+    expect(await run('search-index', 'create')).toBe('Created the search index.\n');
+    expect(await run('search-index', 'drop')).toBe('Dropped the search index.\n');
+  });
+
+  test.each([
+    [['migrate'], 'Migrating'],
+    [['search-index', 'create'], 'Changing the search index'],
+    [['search-index', 'drop'], 'Changing the search index'],
+  ])('%j without DIRECT_URL says that it needs it', async (words, task) => {
+    const { code, stderr } = await runCommand(words, { DATABASE_URL: pgbouncer.url });
+    const message = `${task} needs a session, and DATABASE_URL goes through a pooler (pgbouncer=true). Set DIRECT_URL`;
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+
+  test.each([0, 60_000])('a role whose time limit is %i ms is refused', async (timeout) => {
+    await database.query(`ALTER ROLE ${role} SET statement_timeout = ${timeout}`);
+    await pgbouncer.command('RECONNECT');
+    const { code, stderr } = await runCommand(['serve'], { DATABASE_URL: pgbouncer.url, NODE_ENV: 'production' });
+    await database.query(`ALTER ROLE ${role} SET statement_timeout = '6s'`);
+    await pgbouncer.command('RECONNECT');
+    const command = `ALTER ROLE "${role}" SET statement_timeout = '6000ms'`;
+    expect([code, stderr]).toEqual([1, expect.stringContaining(command)]);
+  });
+
+  test('the time limit of the role holds for a search, and not for an import', async () => {
+    await database.query(`ALTER ROLE ${role} SET statement_timeout = 500`);
+    await pgbouncer.command('RECONNECT');
+    await withStore({ REQUEST_TIMEOUT: '1' }, async (store) => {
+      const unlock = await lockTable(database.url, 'plants');
+      const importing = callOn(store)('POST', '/plants/import', '{"id":30,"name":"Fir"}', 'application/x-ndjson');
+      expect(await callOn(store)('GET', '/plants?tag=none')).toEqual([503, expect.stringContaining('1505')]);
+      await unlock();
+      expect(await importing).toEqual([200, expect.stringContaining('"created":1')]);
+    });
+    await database.query(`ALTER ROLE ${role} SET statement_timeout = '6s'`);
+    await pgbouncer.command('RECONNECT');
+  });
+
+  test('no request of 64 clients fails, and each plant is stored', async () => {
+    await withStore({}, async (store) => {
+      const call = callOn(store);
+      const statuses: Record<string, number> = {};
+      const count = async (name: string, answer: Promise<readonly [number, string]>) => {
+        const [status, text] = await answer;
+        const key = `${name} ${status}${status >= 500 ? ` ${text}` : ''}`;
+        statuses[key] = (statuses[key] ?? 0) + 1;
+      };
+      const endAt = performance.now() + 4000;
+      const client = async (number: number) => {
+        for (let id = 1000 + number * 1_000_000; performance.now() < endAt; id++) {
+          await count('POST', call('POST', '/plants', { id, name: `Fir ${id}`, tag: 'load' }));
+          await count('GET', call('GET', `/plants/${id}`));
+          if (id % 8 > 0) continue;
+          await count('PUT', call('PUT', `/plants/${id}`, { name: 'Yew', tag: 'load' }));
+          await count('page', call('GET', `/plants?limit=5`));
+          await count('search', call('GET', `/plants?tag=none`));
+        }
+      };
+      const exporting = call('GET', '/plants/export');
+      await Promise.all(Array.from({ length: 64 }, (_, number) => client(number)));
+      expect((await exporting)[0]).toBe(200);
+      expect(Object.keys(statuses).sort()).toEqual(['GET 200', 'POST 200', 'PUT 200', 'page 200', 'search 200']);
+      const [row] = await database.query("SELECT count(*)::int AS stored FROM plants WHERE tag = 'load'");
+      expect(row).toEqual({ stored: statuses['POST 200'] });
+    });
+  });
+
+  test('what PgBouncer refuses before anything is sent changed nothing, and the answer says so', async () => {
+    await withStore({ DATABASE_CONNECTIONS: '2' }, async (store) => {
+      const post = () => callOn(store)('POST', '/plants', { id: 40, name: 'Fir' });
+      const nothing = [503, expect.stringMatching(/"error":1501,.*nothing was changed/)];
+      // Asks for the token first, which is remembered.
+      expect((await callOn(store)('GET', '/plants'))[0]).toBe(200);
+      await pgbouncer.command('SET max_client_conn = 1');
+      await pgbouncer.command(`KILL "${database.name}"`);
+      await waitUntil('a refusal', async () => (await post())[0] === 503);
+      expect(await post()).toEqual(nothing);
+      await pgbouncer.command('SET max_client_conn = 100');
+      await pgbouncer.command(`RESUME "${database.name}"`);
+      await waitUntil('an answer of 200', async () => (await post())[0] === 200, {
+        explain: () =>
+          readFileSync(join(folder, 'pgbouncer', 'log'), 'utf8') + readFileSync(logFile, 'utf8').slice(-3000),
+      });
+    });
+  });
+});
