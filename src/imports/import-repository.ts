@@ -1,5 +1,5 @@
 import type { PoolStatements, Statements } from '../database/statements.ts';
-import { insertPlants, toArrays, tryInsertPlants } from '../plants/insert-plants.ts';
+import { insertPlants, toArrays } from '../plants/insert-plants.ts';
 import type { NewPlant } from '../plants/plant.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
 import { createdOnly, storeBatch } from '../plants/store-batch.ts';
@@ -40,8 +40,7 @@ export const createImportRepository = ({
   open: async ({ onConflict, dryRun, atomic }, cut) => {
     // On any connection: the table itself tells which ids occurred earlier in the import.
     if (!dryRun && !atomic && onConflict !== 'replace') {
-      const run = onConflict === 'error' ? createInsertUntilTaken() : insertPlants;
-      return { store: storeWith(statements.until(cut), run), lanes: LANES };
+      return { store: storeWith(statements.until(cut), insertPlants), lanes: LANES };
     }
     if (!atomic && !statements.hasSessions) throw new ImportNeedsSessionError();
     const own = await statements.until(cut).reserve();
@@ -69,16 +68,6 @@ const storeWith = (statements: Statements, run: Run): StoreRows => {
       rows.map(({ plant }) => plant),
       send,
     );
-};
-
-/** Like `insertPlants`, but faster until an id is taken. */
-const createInsertUntilTaken = (): Run => {
-  let isAnyTaken = false;
-  return async (statements, plants) => {
-    if (!isAnyTaken && (await tryInsertPlants(statements, plants))) return createdOnly(null);
-    isAnyTaken = true;
-    return insertPlants(statements, plants);
-  };
 };
 
 /** Keeps a failed statement from aborting the whole transaction. */

@@ -17,16 +17,6 @@ export const insertPlants = async (statements: Statements, plants: readonly NewP
   return createdOnly(row?.created?.map(BigInt) ?? null);
 };
 
-/** Takes PostgreSQL a third less CPU time than `INSERT_OR_SKIP`. A function of the database; see its migration. */
-const TRY_INSERT = 'SELECT try_insert_plants($1, $2, $3) AS stored';
-
-/** Stores all plants, or none if an id is taken. @returns whether they are stored */
-export const tryInsertPlants = async (statements: Statements, plants: readonly NewPlant[]): Promise<boolean> => {
-  const { ids, names, tags } = toArrays(plants);
-  const [row] = await statements.query<{ stored: boolean }>(TRY_INSERT, [ids, names, tags]);
-  return row?.stored === true;
-};
-
 /** Plants as arrays of columns, in PostgreSQL's notation (manual §8.15.6). */
 export const toArrays = (plants: readonly NewPlant[]) => ({
   ids: `{${plants.map(({ id }) => id)}}`,
