@@ -1,4 +1,5 @@
 import { isUniqueViolation } from '../database/database-error.ts';
+import { isDistributed } from '../database/distribution.ts';
 import type { PoolStatements, Statements } from '../database/statements.ts';
 import { INSERT_OR_FAIL, INSERT_OR_SKIP, insertPlants, toArrays } from '../plants/insert-plants.ts';
 import type { NewPlant } from '../plants/plant.ts';
@@ -37,7 +38,9 @@ export const createImportRepository = ({ statements }: { statements: PoolStateme
   open: async ({ onConflict, dryRun, atomic }) => {
     // On any connection: the table itself tells which ids occurred earlier in the import.
     if (!dryRun && !atomic && onConflict !== 'replace') {
-      const run = onConflict === 'error' ? createInsertUntilTaken() : insertOrSkip;
+      // Citus reports an id that is taken as an internal error (XX000).
+      const mayFail = onConflict === 'error' && !(await isDistributed(statements.query));
+      const run = mayFail ? createInsertUntilTaken() : insertOrSkip;
       return { store: storeWith(statements, run), lanes: LANES };
     }
     const own = await statements.reserve();
@@ -128,7 +131,7 @@ const replace: Run = async (statements, plants) => {
 
 const CHECK = `
   WITH ${FRESH}
-  SELECT ARRAY(SELECT id FROM fresh WHERE NOT EXISTS (SELECT FROM plants WHERE plants.id = fresh.id)) AS created,
+  SELECT ARRAY(SELECT id FROM fresh EXCEPT SELECT id FROM plants WHERE id = ANY($1::bigint[])) AS created,
     ARRAY(SELECT id FROM fresh) AS fresh`;
 
 /** Stores no plants; only adds the ids to the table `imported`. */
