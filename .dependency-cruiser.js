@@ -24,7 +24,7 @@ const mayImport = {
   documentation: shared,
 };
 
-const REPOSITORY = '^src/[^/]+/([^/]+-repository|plant-pages)[.]ts$';
+const REPOSITORY = '^src/[^/]+/([^/]+-repository|plant-pages|plant-statements)[.]ts$';
 const UNIT_TEST = '[.]test[.]ts$';
 const packages = (/** @type {string[]} */ ...names) => `(^|/)node_modules/(@types/)?(${names.join('|')})/`;
 

@@ -30,6 +30,7 @@ RUN PRISMA_SCHEMA_ENGINE_BINARY=/usr/local/bin/node CHECKPOINT_DISABLE=1 npx pri
 COPY LICENSE package.json ./
 COPY bin/store-role.js bin/
 COPY deploy/postgres deploy/postgres
+COPY deploy/citus/store-role.sql deploy/citus/
 COPY src src
 # The checkout may be readable by its owner only (umask 077), or come from a file system without execute permissions.
 RUN chmod -R a+rX,go-w LICENSE bin deploy package.json prisma prisma.config.ts src && chmod a+x src/main.ts

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
+import { addDistributeCommand } from './commands/distribute-command.ts';
 import { explainError } from './commands/explain-error.ts';
 import { addExportCommand } from './commands/export-command.ts';
 import { addImportCommand } from './commands/import-command.ts';
@@ -60,6 +61,7 @@ program
 addImportCommand(program, config);
 addExportCommand(program, config);
 addSearchIndexCommand(program, config);
+addDistributeCommand(program, config);
 addTokenCommands(program.command('token').description('create, list and revoke access tokens'), config);
 
 /** Runs one command. @returns the exit code */

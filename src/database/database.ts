@@ -146,10 +146,14 @@ export const createDatabase = ({ pool, traceStatements, onConnectionLost }: Data
   return new PrismaClient({ adapter: traceStatements?.(adapter) ?? adapter, errorFormat: 'minimal' });
 };
 
-/** PostgreSQL parses a named statement once per connection. */
+/** Statements with more parameters are not named: they have a text for each number of rows. */
+const MAX_NAMED_PARAMETERS = 16;
+
+/** PostgreSQL parses a named statement once per connection, and keeps it. */
 const createStatementNames = () => {
   const names = new Map<string, string>();
-  return ({ sql }: { sql: string }): string => {
+  return ({ sql, args }: { sql: string; args: unknown[] }): string => {
+    if (args.length > MAX_NAMED_PARAMETERS) return '';
     const name = names.get(sql) ?? `statement_${names.size}`;
     names.set(sql, name);
     return name;

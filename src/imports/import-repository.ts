@@ -112,7 +112,7 @@ const replace: Run = async (statements, plants) => {
 
 const CHECK = `
   WITH ${FRESH}
-  SELECT ARRAY(SELECT id FROM fresh WHERE NOT EXISTS (SELECT FROM plants WHERE plants.id = fresh.id)) AS created,
+  SELECT ARRAY(SELECT id FROM fresh EXCEPT SELECT id FROM plants WHERE id = ANY($1::bigint[])) AS created,
     ARRAY(SELECT id FROM fresh) AS fresh`;
 
 /** Stores no plants; only adds the ids to the table `imported`. */

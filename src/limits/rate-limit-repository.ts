@@ -1,7 +1,11 @@
 import type { Database } from '../database/database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
 
 /** The requests of a key so far, and the time until its window ends, in ms. */
 type Total = { requests: number; endsIn: number };
+
+/** PostgreSQL's clock, in ms since 1970. */
+const present = Prisma.sql`round(extract(epoch FROM now()) * 1000)::bigint`;
 
 /** How many counters one statement deletes, so that it locks none of them for long. */
 const DELETED_AT_ONCE = 1000;
@@ -13,6 +17,7 @@ const DELETED_AT_ONCE = 1000;
  */
 export const createRateLimitRepository = ({ database, seconds }: { database: Database; seconds: number }) => {
   const window = seconds * 1000;
+  const length = Prisma.raw(`${window}::bigint`);
   const deleteSome = () => database.$executeRaw`
     DELETE FROM rate_limits WHERE key IN (
       SELECT key FROM rate_limits, round(extract(epoch FROM now()) * 1000) AS present
@@ -22,16 +27,15 @@ export const createRateLimitRepository = ({ database, seconds }: { database: Dat
     /** Adds a request to each of these keys, of which some may be the same. @returns the totals including it */
     add: async (keys: string[]): Promise<Total[]> => {
       // In the order of keys, so that concurrent statements do not deadlock.
+      // In ON CONFLICT, Citus takes neither subqueries, functions such as now() nor parameters: the row to insert tells the time.
       const rows = await database.$queryRaw<(Total & { key: string })[]>`
-        WITH clock AS (SELECT round(extract(epoch FROM now()) * 1000)::bigint AS present)
         INSERT INTO rate_limits AS counter (key, points, expire)
-        SELECT added.key, count(*), present + ${window}::bigint
-        FROM unnest(${keys}::text[]) AS added (key), clock GROUP BY added.key, present ORDER BY added.key
+        SELECT key, count(*), ${present} + ${length} FROM unnest(${keys}::text[]) AS added (key) GROUP BY key ORDER BY key
         ON CONFLICT (key) DO UPDATE SET
-          points = EXCLUDED.points + CASE WHEN counter.expire > (SELECT present FROM clock) THEN counter.points ELSE 0 END,
-          expire = CASE WHEN counter.expire > (SELECT present FROM clock)
+          points = EXCLUDED.points + CASE WHEN counter.expire > EXCLUDED.expire - ${length} THEN counter.points ELSE 0 END,
+          expire = CASE WHEN counter.expire > EXCLUDED.expire - ${length}
             THEN least(counter.expire, EXCLUDED.expire) ELSE EXCLUDED.expire END
-        RETURNING key, points AS requests, (expire - (SELECT present FROM clock))::int AS "endsIn"`;
+        RETURNING key, points AS requests, (expire - ${present})::int AS "endsIn"`;
       const totals = new Map(rows.map((row) => [row.key, row]));
       // The total of a key is that of its last request.
       const lastFirst = keys.toReversed().map((key) => {

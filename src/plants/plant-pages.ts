@@ -1,7 +1,5 @@
 import type { Database } from '../database/database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { MIN_INT64 } from './plant.ts';
-import { MAX_LIMIT } from './plant-parameters.ts';
 
 /** At most `limit` plants with ids above `after`, in the order of ids. */
 export type PageRequest = { limit: number; after?: bigint | undefined };
@@ -31,30 +29,22 @@ export type PlantPage = {
  */
 const MAX_PAGE_BYTES = 1_048_576;
 /** The maximum size of a name and tag in a page that shares its statement, in bytes: 1000 of them fit on a page. */
-const MAX_SHARED_PLANT_BYTES = 1024;
+export const MAX_SHARED_PLANT_BYTES = 1024;
+
+type PlantPagesOptions = {
+  database: Database;
+  /** Reads pages of all plants in one statement. @returns a row for each, in order */
+  readPages: (pages: PageRequest[]) => Promise<Columns[]>;
+};
 
 /** Reads pages of plants. */
-export const createPlantPages = ({ database }: { database: Database }) => ({
+export const createPlantPages = ({ database, readPages }: PlantPagesOptions) => ({
   /**
    * Reads several pages of all plants in one statement.
    * @returns a page for each request, in order; undefined if a plant is too long: use `search` for that page
    */
   list: async (pages: PageRequest[]): Promise<(PlantPage | undefined)[]> => {
-    const afters = pages.map(({ after }) => after ?? 'NULL');
-    const limits = pages.map(({ limit }) => limit);
-    // The inner limit is for PostgreSQL's planner, which estimates an unknown limit as a tenth of the table.
-    const found = Prisma.sql`
-      SELECT *, ${contentBytes} <= ${MAX_SHARED_PLANT_BYTES} AS shown FROM (
-        SELECT id, name, tag FROM plants
-        WHERE id >= coalesce(wanted.after, ${MIN_INT64}) AND id IS DISTINCT FROM wanted.after
-        ORDER BY id LIMIT ${MAX_LIMIT + 1}
-      ) AS ahead
-      ORDER BY id LIMIT wanted.size + 1`;
-    const rows = await database.$queryRaw<Columns[]>`
-      SELECT ids, names, tags
-      FROM unnest(${`{${afters}}`}::bigint[], ${`{${limits}}`}::int[]) WITH ORDINALITY AS wanted (after, size, place),
-        LATERAL (${selectColumns(found)}) AS page
-      ORDER BY place`;
+    const rows = await readPages(pages);
     return pages.map(({ limit }, index) => {
       const page = toPlantPage(rows[index] as Columns, limit);
       return page.isCut ? undefined : page;
@@ -92,7 +82,7 @@ const matching = ({ ids, tag, nameContains }: PlantFilter): Prisma.Sql => {
 };
 
 /** A page as PostgreSQL returns it. Null if there are no plants. */
-type Columns = {
+export type Columns = {
   /** In decimal digits, separated by commas. */
   ids: string | null;
   /** A JSON array of strings, with null for a plant that is too long for the page. */
@@ -122,7 +112,7 @@ const toPlantPage = (found: Columns, limit: number): PlantPage => {
 export const contentBytes = Prisma.sql`(octet_length(name) + coalesce(octet_length(tag), 0))`;
 
 /** Plants in the order in which they are found, column by column: Prisma takes twice as long row by row. */
-const selectColumns = (found: Prisma.Sql) => Prisma.sql`
+export const selectColumns = (found: Prisma.Sql) => Prisma.sql`
   SELECT
     string_agg(id::text, ',') AS ids,
     json_agg(CASE WHEN shown THEN name END)::text AS names,

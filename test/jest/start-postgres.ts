@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
+import { startCitusCluster } from '../support/citus-cluster.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { databaseUrl, TEMPLATE } from '../support/test-database.ts';
 
@@ -11,7 +12,8 @@ const IMAGE = 'postgres:18';
 
 /** Starts one PostgreSQL for all tests, with a migrated database that tests clone. */
 const startPostgres = async (): Promise<void> => {
-  const server = (await startContainer()) ?? (await startEmbedded());
+  const isOnCitus = process.env.TEST_DATABASE === 'citus';
+  const server = isOnCitus ? await startCitus() : ((await startContainer()) ?? (await startEmbedded()));
   Object.assign(globalThis, { stopPostgres: server.stop });
   process.env.TEST_POSTGRES_URL = server.url;
   const client = new Client({ connectionString: server.url });
@@ -61,6 +63,21 @@ const startEmbedded = async () => {
     rmSync(folder, { recursive: true });
   };
   return { url, stop };
+};
+
+/** With TEST_DATABASE=citus; needs CITUS_BIN. */
+const startCitus = async () => {
+  const folder = makeTemporaryFolder();
+  const { coordinator, workers, stop } = await startCitusCluster(folder);
+  process.env.TEST_CITUS_NODES = [coordinator, ...workers].map(({ url }) => url).join(' ');
+  say('The tests run on a Citus cluster.');
+  return {
+    url: coordinator.url,
+    stop: async () => {
+      await stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
 };
 
 const say = (line: string) => process.stderr.write(`\n${line}\n`);

@@ -1,0 +1,189 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { cursorAfter } from '../../src/plants/plant-parameters.ts';
+import { citusObstacle, createCitusDatabase, startCitusCluster } from '../support/citus-cluster.ts';
+import { query } from '../support/postgres-server.ts';
+import { describeUnless } from '../support/skip.ts';
+import { runCommand, type StoreProcess, startStore } from '../support/store-process.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+jest.setTimeout(180_000);
+
+const NDJSON = 'application/x-ndjson';
+const PLANTS = 10_000;
+
+describeUnless(citusObstacle, 'on Citus', () => {
+  let folder: string;
+  let cluster: Awaited<ReturnType<typeof startCitusCluster>>;
+  let url: string;
+  let store: StoreProcess;
+  let token: string;
+
+  const command = (database: string, ...words: string[]) => runCommand(words, { DATABASE_URL: database });
+  const call = async (method: string, path: string, body?: string, type = 'application/json') => {
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
+    const response = await fetch(store.url + path, { method, headers, ...(body && { body }) });
+    return { status: response.status, text: await response.text() };
+  };
+  const post = (id: number) => call('POST', '/plants', `{"id":${id},"name":"Fir ${id}","tag":"Abies"}`);
+  const count = async (where = 'TRUE') =>
+    Number((await query(url, `SELECT count(*) FROM plants WHERE ${where}`))[0]?.count);
+
+  beforeAll(async () => {
+    folder = makeTemporaryFolder();
+    cluster = await startCitusCluster(folder);
+    const nodes = [cluster.coordinator, ...cluster.workers].map((server) => server.url);
+    url = await createCitusDatabase(nodes, 'plants');
+    expect((await command(url, 'migrate')).code).toBe(0);
+    await query(url, `INSERT INTO plants SELECT i, 'Yew' || i, 'Taxus' FROM generate_series(1, ${PLANTS}) AS i`);
+    token = /^plant_\S+/.exec((await command(url, 'token', 'create', '--name', 'test')).stdout)?.[0] ?? '';
+  });
+  afterAll(async () => {
+    await cluster.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  test.each([
+    [
+      'a database without Citus',
+      () => cluster.coordinator.url,
+      /^This database does not have the extension Citus\. .* CREATE EXTENSION citus\n$/,
+    ],
+    [
+      'a worker',
+      () => url.replace(String(cluster.coordinator.port), String(cluster.workers[0]?.port)),
+      /^This is a worker\. Connect to the coordinator/,
+    ],
+  ])('distribute on %s says what to do', async (_title, database, message) => {
+    const { code, stderr } = await command(database(), 'distribute');
+    expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
+  });
+
+  test.each(['0', '-1', '1.5', 'many', '64001'])('refuses %s shards', async (shards) => {
+    const { code, stderr } = await command(url, 'distribute', `--shards=${shards}`);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('It must be a whole number from 1 to 64000.')]);
+  });
+
+  describe('a distributed database', () => {
+    beforeAll(async () => {
+      const { code, stdout } = await command(url, 'distribute', '--shards', '4');
+      expect([code, stdout]).toEqual([0, expect.stringContaining('  plants: by id, in 4 shards\n')]);
+      store = await startStore({
+        DATA_DIR: folder,
+        DATABASE_URL: url,
+        RATE_LIMIT: '1000000/60',
+      });
+    });
+    afterAll(() => store.stop());
+
+    test('has the rows from before on the workers only, and is not distributed again', async () => {
+      expect(await count(`id <= ${PLANTS}`)).toBe(PLANTS);
+      expect(await query(url, "SELECT pg_relation_size('plants') AS bytes")).toEqual([{ bytes: '0' }]);
+      const tables =
+        'SELECT table_name::text AS name, citus_table_type AS type, shard_count AS shards FROM citus_tables ORDER BY 1';
+      expect(await query(url, tables)).toEqual([
+        { name: '_prisma_migrations', type: 'reference', shards: '1' },
+        { name: 'plants', type: 'distributed', shards: '4' },
+        { name: 'rate_limits', type: 'distributed', shards: '1' },
+        { name: 'tokens', type: 'reference', shards: '1' },
+      ]);
+      const again = await command(url, 'distribute', '--shards', '16');
+      expect(again).toMatchObject({ code: 0, stdout: 'All tables are distributed already.\n' });
+    });
+
+    test('every operation works', async () => {
+      expect(await post(20_001)).toEqual({ status: 200, text: '{"name":"Fir 20001","tag":"Abies"}' });
+      expect(await post(20_001)).toEqual({ status: 400, text: '{"error":1004,"message":"The id 20001 is taken."}' });
+      expect(await call('GET', '/plants/20001')).toMatchObject({
+        status: 200,
+        text: expect.stringContaining('Fir 20001'),
+      });
+      expect(await call('PUT', '/plants/20001', '{"name":"Elm"}')).toEqual({ status: 200, text: '{"name":"Elm"}' });
+      expect((await call('PATCH', '/plants/20001', '{"tag":"x"}')).text).toBe('{"name":"Elm","tag":"x"}');
+      expect((await call('GET', '/plants?tag=x')).text).toBe('[{"id":20001,"name":"Elm","tag":"x"}]');
+      expect((await call('GET', '/plants?q=elm')).text).toBe('[{"id":20001,"name":"Elm","tag":"x"}]');
+      expect((await call('GET', '/plants?id=20001&id=7')).text).toMatch(/^\[\{"id":7,.*\{"id":20001,.*\}\]$/);
+      expect((await call('DELETE', '/plants/20001')).status).toBe(204);
+      expect((await call('GET', '/plants/20001')).status).toBe(404);
+    });
+
+    test('of plants that are posted together, each gets its own outcome', async () => {
+      const ids = Array.from({ length: 200 }, (_, index) => 30_000 + Math.floor(index / 2));
+      const statuses = (await Promise.all(ids.map(post))).map(({ status }) => status);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(100);
+      expect(statuses.filter((status) => status === 400)).toHaveLength(100);
+      expect(await count('id BETWEEN 30000 AND 30099')).toBe(100);
+    });
+
+    test('pages that are read together are in order and complete', async () => {
+      const read = async (after: number) =>
+        JSON.parse((await call('GET', `/plants?limit=50&cursor=${cursorAfter(String(after))}`)).text) as {
+          id: number;
+        }[];
+      const afters = Array.from({ length: 40 }, (_, index) => 50 * index);
+      const pages = await Promise.all(afters.map(read));
+      expect(pages.flat().map(({ id }) => id)).toEqual(Array.from({ length: 2000 }, (_, index) => index + 1));
+    });
+
+    test.each([
+      ['', { created: 2, replaced: 0, skipped: 0, failed: 2 }],
+      ['?onConflict=skip', { created: 2, replaced: 0, skipped: 2, failed: 0 }],
+      ['?onConflict=replace', { created: 2, replaced: 1, skipped: 0, failed: 1 }],
+      ['?dryRun=true', { created: 2, replaced: 0, skipped: 0, failed: 2 }],
+      ['?dryRun=true&onConflict=replace', { created: 2, replaced: 1, skipped: 0, failed: 1 }],
+      ['?atomic=true&onConflict=skip', { created: 2, replaced: 0, skipped: 2, failed: 0 }],
+    ])('imports with %j', async (parameters, outcome) => {
+      await query(url, 'DELETE FROM plants WHERE id IN (40001, 40002)');
+      const rows = [1, 40_001, 40_002, 40_001].map((id, index) => `{"id":${id},"name":"Ash ${index}"}`).join('\n');
+      const { text } = await call('POST', `/plants/import${parameters}`, rows, NDJSON);
+      expect(JSON.parse(text)).toMatchObject(outcome);
+    });
+
+    test('an export has every plant once, in the order of ids', async () => {
+      const { text } = await call('GET', '/plants/export');
+      const ids = text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).id as number);
+      expect(ids).toHaveLength(await count());
+      expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+    });
+
+    test('the search index is created and dropped on all shards', async () => {
+      expect((await command(url, 'search-index', 'create')).stdout).toBe('Created the search index.\n');
+      expect(JSON.parse((await call('GET', '/plants?q=yew123&limit=2')).text)).toHaveLength(2);
+      expect((await command(url, 'search-index', 'drop')).stdout).toBe('Dropped the search index.\n');
+    });
+
+    test('after a worker is killed under load, every plant that was confirmed is stored', async () => {
+      const [worker] = cluster.workers;
+      const confirmed: number[] = [];
+      let nextId = 1_000_000;
+      let isOver = false;
+      const failures = new Set<number>();
+      const load = Array.from({ length: 32 }, async () => {
+        while (!isOver) {
+          const id = nextId++;
+          const { status } = await post(id);
+          if (status === 200) confirmed.push(id);
+          else failures.add(status);
+        }
+      });
+      await waitUntil('load', () => confirmed.length > 2000);
+      await worker?.kill();
+      await waitUntil('failures', () => failures.size > 0);
+      await worker?.start();
+      const before = confirmed.length;
+      await waitUntil('the recovery', () => confirmed.length > before + 1000);
+      isOver = true;
+      await Promise.all(load);
+      expect(failures).toEqual(new Set([503]));
+      // Prepared transactions of the killed worker are committed within `citus.recover_2pc_interval`.
+      await waitUntil('all confirmed plants', async () => {
+        const [row] = await query(url, 'SELECT count(*) FROM plants WHERE id = ANY($1::bigint[])', [confirmed]);
+        return Number(row?.count) === confirmed.length;
+      });
+    });
+  });
+});
