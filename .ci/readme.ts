@@ -45,6 +45,7 @@ const runs: Record<string, Run> = {
   'npm run studio': { kind: 'serves', ready: /5555/ },
   'psql "postgresql://plant_store:': { kind: 'exits' },
   'docker compose up': { kind: 'elsewhere' },
+  'docker compose --profile replicas up haproxy': { kind: 'elsewhere' },
   'docker compose --profile studio up': { kind: 'elsewhere' },
   'npm run openapi': { kind: 'exits' },
   'npm run client': { kind: 'exits' },
