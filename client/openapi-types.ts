@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: dcebd40511ad4f004f86a7e223de70e6307eec4997a2bdb21f4049ea76a943ce
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 040e619c6d17b6d294d3283972ad275a90409295803af875851c1b7b3fe2a991
 export interface paths {
     "/plants": {
         parameters: {
@@ -409,7 +409,10 @@ export interface operations {
     createPlant: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in double quotes. The same request with the same key has the same response, and is carried out once. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -428,7 +431,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). The id is taken (1004). The request is not valid HTTP/1.1 (1006). */
+            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). The id is taken (1004). The `Idempotency-Key` is not valid (1300). An `Idempotency-Key` is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
@@ -441,6 +444,25 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
+            /** @description The first request with this `Idempotency-Key` is still in progress (1302). */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The `Idempotency-Key` came with another request before (1301). */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -527,6 +549,8 @@ export interface operations {
                 "If-Match"?: string;
                 /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
                 "If-None-Match"?: string;
+                /** @description A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in double quotes. The same request with the same key has the same response, and is carried out once. */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /**
@@ -552,7 +576,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The `Idempotency-Key` is not valid (1300). An `Idempotency-Key` is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
@@ -574,8 +598,27 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            /** @description The first request with this `Idempotency-Key` is still in progress (1302). */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The `Idempotency-Key` came with another request before (1301). */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -596,6 +639,8 @@ export interface operations {
                 "If-Match"?: string;
                 /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
                 "If-None-Match"?: string;
+                /** @description A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in double quotes. The same request with the same key has the same response, and is carried out once. */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /**
@@ -615,7 +660,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            /** @description A parameter of the path or the query is wrong (1005). The `Idempotency-Key` is not valid (1300). An `Idempotency-Key` is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -636,8 +681,27 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            /** @description The first request with this `Idempotency-Key` is still in progress (1302). */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The `Idempotency-Key` came with another request before (1301). */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -658,6 +722,8 @@ export interface operations {
                 "If-Match"?: string;
                 /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
                 "If-None-Match"?: string;
+                /** @description A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in double quotes. The same request with the same key has the same response, and is carried out once. */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /**
@@ -684,7 +750,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The `Idempotency-Key` is not valid (1300). An `Idempotency-Key` is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
@@ -706,8 +772,27 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            /** @description The first request with this `Idempotency-Key` is still in progress (1302). */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The `Idempotency-Key` came with another request before (1301). */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OperationalError } from '../operational-error.ts';
-import { digits, oneOf, origins, proxies, rate, trustedUrl, wholeNumber } from './variable-kinds.ts';
+import { digits, duration, oneOf, origins, proxies, rate, trustedUrl, wholeNumber } from './variable-kinds.ts';
 
 const SAMPLERS = [
   'always_on',
@@ -48,6 +48,7 @@ const variables = z.object({
     .refine((ratio) => ratio <= 1)
     .default(1)
     .describe('a fraction of all traces, 0 to 1'),
+  IDEMPOTENCY_RETENTION: duration('24h'),
   REQUEST_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
   SHUTDOWN_DELAY: wholeNumber('a number of seconds', 0, 3600, 0),
   SHUTDOWN_TIMEOUT: wholeNumber('a number of seconds', 1, 3600, 10),
@@ -122,6 +123,7 @@ const toConfig = (values: z.infer<typeof variables>) =>
           sampling: { sampler: values.OTEL_TRACES_SAMPLER, ratio: values.OTEL_TRACES_SAMPLER_ARG },
         }
       : undefined,
+    idempotencyRetention: values.IDEMPOTENCY_RETENTION,
     requestTimeout: values.REQUEST_TIMEOUT * 1000,
     shutdownDelay: values.SHUTDOWN_DELAY * 1000,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT * 1000,

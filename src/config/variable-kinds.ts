@@ -19,6 +19,17 @@ export const digits = (minimum: number, maximum: number) =>
 export const wholeNumber = (unit: string, minimum: number, maximum: number, fallback: number) =>
   digits(minimum, maximum).default(fallback).describe(`${unit}, ${minimum} to ${maximum}`);
 
+const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A duration with a unit, in ms. */
+export const duration = (fallback: string) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,4}[smhd]$/)
+    .default(fallback)
+    .transform((text) => Number.parseInt(text, 10) * UNITS[text.slice(-1) as keyof typeof UNITS])
+    .describe('a duration such as 45m, 24h or 7d');
+
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /** A URL whose responses can be trusted: over TLS, or on this machine. */

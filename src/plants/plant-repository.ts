@@ -6,7 +6,7 @@ import { contentBytes, createPlantPages } from './plant-pages.ts';
 import { createdOnly, storeBatch } from './store-batch.ts';
 
 /** How long a statement that writes may wait for the lock of another transaction, in ms, unless a caller says otherwise. */
-const LOCK_TIMEOUT = 400;
+export const LOCK_TIMEOUT = 400;
 /** The maximum size of a name and tag in a batch of reads, in bytes: 64 of them are 1 MiB. */
 const MAX_SHARED_READ_BYTES = 16_384;
 
@@ -45,13 +45,13 @@ export const createPlantRepository = ({ database }: { database: Database }) => (
    */
   update: async (
     id: bigint,
-    { name, tag }: PlantChange,
+    change: PlantChange,
     expected?: StoredPlant,
     lockTimeout = LOCK_TIMEOUT,
   ): Promise<StoredPlant | undefined> => {
     const [row] = await database.$queryRaw<Row[]>`
       UPDATE plants
-      SET name = coalesce(${name}::text, name), tag = CASE WHEN ${tag === undefined} THEN tag ELSE ${tag}::text END
+      SET ${setTo(change)}
       FROM ${waitForLocks(lockTimeout)}
       WHERE ${isPlant(id, expected)}
       RETURNING id, name, tag`;
@@ -74,10 +74,14 @@ export type PlantRepository = ReturnType<typeof createPlantRepository>;
  * A row source that sets how long the statement waits for each lock, in ms. PostgreSQL reads it before it changes a row. (Only for
  * statements that write: reads wait for no row, and may wait for a migration.)
  */
-const waitForLocks = (milliseconds: number) =>
+export const waitForLocks = (milliseconds: number) =>
   Prisma.sql`(SELECT set_config('lock_timeout', ${String(milliseconds)}, TRUE)) AS setting`;
 
-const isPlant = (id: bigint, expected: StoredPlant | undefined) =>
+/** The columns after a change. */
+export const setTo = ({ name, tag }: PlantChange) =>
+  Prisma.sql`name = coalesce(${name}::text, name), tag = CASE WHEN ${tag === undefined} THEN tag ELSE ${tag}::text END`;
+
+export const isPlant = (id: bigint, expected: StoredPlant | undefined) =>
   expected === undefined
     ? Prisma.sql`id = ${id}`
     : Prisma.sql`id = ${id} AND name = ${expected.name} AND tag IS NOT DISTINCT FROM ${expected.tag ?? null}`;
