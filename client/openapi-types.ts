@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 040e619c6d17b6d294d3283972ad275a90409295803af875851c1b7b3fe2a991
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: ed4337c143903880267408f1d91d553233fa5e2e7407914252a218aace5e9f4c
 export interface paths {
     "/plants": {
         parameters: {
@@ -431,7 +431,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). The id is taken (1004). The `Idempotency-Key` is not valid (1300). An `Idempotency-Key` is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
+            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). The id is taken (1004). The Idempotency-Key is not valid (1300). An Idempotency-Key is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
@@ -444,7 +444,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The first request with this `Idempotency-Key` is still in progress (1302). */
+            /** @description The first request with this Idempotency-Key is still in progress (1302). */
             409: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -454,7 +454,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The `Idempotency-Key` came with another request before (1301). */
+            /** @description The Idempotency-Key came with another request before (1301). */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -576,7 +576,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The `Idempotency-Key` is not valid (1300). An `Idempotency-Key` is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
+            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The Idempotency-Key is not valid (1300). An Idempotency-Key is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
@@ -598,7 +598,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The first request with this `Idempotency-Key` is still in progress (1302). */
+            /** @description The first request with this Idempotency-Key is still in progress (1302). */
             409: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -617,7 +617,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The `Idempotency-Key` came with another request before (1301). */
+            /** @description The Idempotency-Key came with another request before (1301). */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -660,7 +660,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A parameter of the path or the query is wrong (1005). The `Idempotency-Key` is not valid (1300). An `Idempotency-Key` is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
+            /** @description A parameter of the path or the query is wrong (1005). The Idempotency-Key is not valid (1300). An Idempotency-Key is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -681,7 +681,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The first request with this `Idempotency-Key` is still in progress (1302). */
+            /** @description The first request with this Idempotency-Key is still in progress (1302). */
             409: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -700,7 +700,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The `Idempotency-Key` came with another request before (1301). */
+            /** @description The Idempotency-Key came with another request before (1301). */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -750,7 +750,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The `Idempotency-Key` is not valid (1300). An `Idempotency-Key` is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
+            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The Idempotency-Key is not valid (1300). An Idempotency-Key is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
@@ -772,7 +772,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The first request with this `Idempotency-Key` is still in progress (1302). */
+            /** @description The first request with this Idempotency-Key is still in progress (1302). */
             409: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -791,7 +791,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The `Idempotency-Key` came with another request before (1301). */
+            /** @description The Idempotency-Key came with another request before (1301). */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -7,7 +7,7 @@ export const idempotencyErrorCodes = defineErrors({
     code: 1300,
     status: 400,
     title: 'Idempotency-Key not valid',
-    when: 'the `Idempotency-Key` is not valid',
+    when: 'the Idempotency-Key is not valid',
     advice:
       'Send one Idempotency-Key of 1 to 255 visible ASCII characters, such as a UUID. Quotes around it are optional.',
     example:
@@ -17,7 +17,7 @@ export const idempotencyErrorCodes = defineErrors({
     code: 1301,
     status: 422,
     title: 'Idempotency-Key used for another request',
-    when: 'the `Idempotency-Key` came with another request before',
+    when: 'the Idempotency-Key came with another request before',
     advice:
       'Use a new key for each change. To repeat a request, send it with the same method, path, body and preconditions.',
     example: 'This Idempotency-Key came with another request before. Use a new key for each change.',
@@ -26,7 +26,7 @@ export const idempotencyErrorCodes = defineErrors({
     code: 1302,
     status: 409,
     title: 'Request with this Idempotency-Key in progress',
-    when: 'the first request with this `Idempotency-Key` is still in progress',
+    when: 'the first request with this Idempotency-Key is still in progress',
     advice: 'Send the same request again after the seconds in the Retry-After header.',
     example: 'The first request with this Idempotency-Key is still in progress. Try again later.',
   },
@@ -34,7 +34,7 @@ export const idempotencyErrorCodes = defineErrors({
     code: 1303,
     status: 400,
     title: 'Idempotency-Key not supported here',
-    when: 'an `Idempotency-Key` is not supported for this request; nothing was changed',
+    when: 'an Idempotency-Key is not supported for this request; nothing was changed',
     advice:
       'Send the request without an Idempotency-Key. The message gives the reason: the plants are distributed over several servers, or the response to a PATCH is too long to be kept; then PUT works.',
     example:
