@@ -24,6 +24,7 @@ const runs: Record<string, Run> = {
     kind: 'exits',
     expect: /^HTTP\/1\.1 200 OK[\s\S]*\{"id":9223372036854775807,"name":"Ginkgo","tag":"Ginkgo biloba"\}/m,
   },
+  'curl -m 0.001 http://127.0.0.1:3000/plants -H': { kind: 'exits', expect: /^The response is lost\.$/m },
   "curl -i 'http://127.0.0.1:3000/plants?": {
     kind: 'exits',
     expect: /^HTTP\/1\.1 200 OK[\s\S]*\[\{"id":9223372036854775807,"name":"Ginkgo","tag":"Ginkgo biloba"\}/m,

@@ -5,6 +5,7 @@ import { BenchError, reasonOf, versionOf } from './command.ts';
 import { startDatabaseServer } from './database/database.ts';
 import type { Bench } from './measurements/bench.ts';
 import { measureImports } from './measurements/imports.ts';
+import { measureKeys } from './measurements/keys.ts';
 import { measureMemory } from './measurements/memory.ts';
 import { measurePosts } from './measurements/posts.ts';
 import { measureReads } from './measurements/reads.ts';
@@ -22,6 +23,7 @@ const NAMES = 20_000;
 
 const measurements: Record<MeasurementName, (bench: Bench) => Promise<Group[]>> = {
   posts: measurePosts,
+  keys: measureKeys,
   memory: measureMemory,
   reads: measureReads,
   imports: measureImports,

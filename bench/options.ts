@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BenchError } from './command.ts';
 
-const MEASUREMENTS = ['posts', 'memory', 'reads', 'imports', 'search-index', 'stores'] as const;
+const MEASUREMENTS = ['posts', 'keys', 'memory', 'reads', 'imports', 'search-index', 'stores'] as const;
 export type MeasurementName = (typeof MEASUREMENTS)[number];
 
 export type Options = Readonly<{

@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 25b98befc5a98609040c8c6ba063f5969a7d070fa2c760e70c9f04085e264aa6
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: b467629f713519f7000ba59b3e54954753ee21cd0bbc17f0d8e070b03fea149c
 export interface paths {
     "/plants": {
         parameters: {
@@ -413,7 +413,10 @@ export interface operations {
     createPlant: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in double quotes. The same request with the same key has the same response, and is carried out once. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -432,7 +435,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). The id is taken (1004). The request is not valid HTTP/1.1 (1006). */
+            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). The id is taken (1004). The Idempotency-Key is not valid (1300). An Idempotency-Key is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
@@ -445,6 +448,25 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
+            /** @description The first request with this Idempotency-Key is still in progress (1302). */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Idempotency-Key came with another request before (1301). */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -531,6 +553,8 @@ export interface operations {
                 "If-Match"?: string;
                 /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
                 "If-None-Match"?: string;
+                /** @description A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in double quotes. The same request with the same key has the same response, and is carried out once. */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /**
@@ -556,7 +580,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The Idempotency-Key is not valid (1300). An Idempotency-Key is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
@@ -578,8 +602,27 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            /** @description The first request with this Idempotency-Key is still in progress (1302). */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Idempotency-Key came with another request before (1301). */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -600,6 +643,8 @@ export interface operations {
                 "If-Match"?: string;
                 /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
                 "If-None-Match"?: string;
+                /** @description A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in double quotes. The same request with the same key has the same response, and is carried out once. */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /**
@@ -619,7 +664,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            /** @description A parameter of the path or the query is wrong (1005). The Idempotency-Key is not valid (1300). An Idempotency-Key is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -640,8 +685,27 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            /** @description The first request with this Idempotency-Key is still in progress (1302). */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Idempotency-Key came with another request before (1301). */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -662,6 +726,8 @@ export interface operations {
                 "If-Match"?: string;
                 /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
                 "If-None-Match"?: string;
+                /** @description A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in double quotes. The same request with the same key has the same response, and is carried out once. */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /**
@@ -688,7 +754,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The Idempotency-Key is not valid (1300). An Idempotency-Key is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
@@ -710,8 +776,27 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            /** @description The first request with this Idempotency-Key is still in progress (1302). */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Idempotency-Key came with another request before (1301). */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

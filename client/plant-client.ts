@@ -3,6 +3,7 @@ import { createBulk } from './bulk.ts';
 import { parseExactJson, stringifyExactJson } from './exact-json.ts';
 import type { components, paths } from './openapi-types.ts';
 import { problemOf } from './problem.ts';
+import { createRetryingFetch } from './retry.ts';
 
 export type Plant = components['schemas']['Plant'];
 export type NewPlant = components['schemas']['NewPlant'];
@@ -19,25 +20,28 @@ type PlantClientOptions = {
   /** An access token. */
   token: string;
   fetch?: (request: Request) => Promise<Response>;
+  /**
+   * By default, requests other than imports and exports are sent again after 503, 429 and a lost connection, and changes have an
+   * Idempotency-Key, so that they are carried out once.
+   */
+  retry?: boolean;
 };
 
 /**
  * A client for Plant Store: openapi-fetch (https://openapi-ts.dev/openapi-fetch) with the types of this API, and ids as
- * bigint. A call resolves with `data` or `error` (problem details). It throws only if there is no response.
+ * bigint. A call resolves with `data` or `error` (problem details). It throws only if there is no response after several attempts.
  */
-export const createPlantClient = ({ baseUrl, token, fetch }: PlantClientOptions): PlantClient => {
+export const createPlantClient = ({ baseUrl, token, retry = true, ...options }: PlantClientOptions): PlantClient => {
   const headers = { Authorization: `Bearer ${token}`, Accept: 'application/problem+json, application/json;q=0.9' };
+  const fetch = options.fetch ?? ((request: Request) => globalThis.fetch(request));
   const client = createClient<paths>({
     baseUrl,
     headers,
     bodySerializer: stringifyExactJson,
-    ...(fetch && { fetch }),
+    fetch: retry ? createRetryingFetch({ fetch }) : fetch,
   });
   client.use(exactJson, problems);
-  return Object.assign(
-    client,
-    createBulk({ baseUrl, headers, fetch: fetch ?? ((request) => globalThis.fetch(request)) }),
-  );
+  return Object.assign(client, createBulk({ baseUrl, headers, fetch }));
 };
 
 const exactJson: Middleware = {

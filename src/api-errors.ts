@@ -3,12 +3,13 @@ import { classifyDatabaseError, OutcomeUnknownError } from './database/database-
 import { DatabaseNotMigratedError } from './database/migration-state.ts';
 import { ApiError, type ErrorCode } from './http/api-error.ts';
 import { commonErrors } from './http/common-errors.ts';
+import { idempotencyErrorCodes, toIdempotencyApiError } from './idempotency/idempotency-api-errors.ts';
 import { toImportApiError } from './imports/import-api-errors.ts';
 import { plantErrorCodes, toPlantApiError } from './plants/plant-api-errors.ts';
 import { tokenErrorCodes, toTokenApiError } from './tokens/token-api-errors.ts';
 
 /** Every error that the service responds with, in the order of codes. README.md is checked against it. */
-export const errorCodes: readonly ErrorCode[] = [commonErrors, tokenErrorCodes, plantErrorCodes]
+export const errorCodes: readonly ErrorCode[] = [commonErrors, tokenErrorCodes, plantErrorCodes, idempotencyErrorCodes]
   .flatMap((errors) => Object.values<ErrorCode>(errors))
   .sort((a, b) => a.code - b.code);
 
@@ -18,6 +19,7 @@ export const toApiError = (error: unknown): ApiError =>
     ? error
     : (toPlantApiError(error) ??
       toTokenApiError(error) ??
+      toIdempotencyApiError(error) ??
       toImportApiError(error, toApiError) ??
       toCommonApiError(error));
 
@@ -39,5 +41,5 @@ const UNREACHABLE = 'The database cannot be reached; nothing was changed. Try ag
 const BUSY = 'All connections to the database are in use; nothing was changed. Try again later.';
 const CONFLICT = 'Concurrent changes to the same plants conflicted; nothing was changed. Try again later.';
 const OUTCOME_UNKNOWN =
-  'The database was lost or took too long. The outcome is unknown. Retry; after a POST, code 1004 then means that the ' +
-  'plant was stored.';
+  'The database was lost or took too long. The outcome is unknown. Send the request again, with its Idempotency-Key if it has ' +
+  'one; if not, code 1004 then means that the plant was stored.';

@@ -9,12 +9,16 @@ import { createPlantExports } from './exports/export-plants.ts';
 import { addExportRoutes } from './exports/export-routes.ts';
 import { createHealth } from './health/health.ts';
 import { createOutputBudget } from './http/send-json.ts';
+import { createAnswerOnce } from './idempotency/answer-once.ts';
+import { startDeletingExpiredAnswers } from './idempotency/delete-expired-answers.ts';
+import { createKeptAnswerRepository } from './idempotency/kept-answer-repository.ts';
 import { createImportBodyReader } from './imports/import-body.ts';
 import { createImportPace } from './imports/import-pace.ts';
 import { createImportRepository, LANES } from './imports/import-repository.ts';
 import { addImportRoutes } from './imports/import-routes.ts';
 import { createPlantImporter } from './imports/plant-importer.ts';
 import { createInstruments } from './observability/instruments.ts';
+import { createKeyedPlantRepository } from './plants/keyed-plant-repository.ts';
 import { createPlantRepository } from './plants/plant-repository.ts';
 import { addPlantRoutes } from './plants/plant-routes.ts';
 import { createPlantService } from './plants/plant-service.ts';
@@ -81,8 +85,11 @@ export const createService = async (options: ServiceOptions) => {
   const { identityProvider, rateLimit } = config;
   const tokens = createTokens({ database, limits: requestLimits, identityProvider, rateLimit, logger });
   const health = createHealth({ database, timeout: lookUpTimeout });
+  const kept = createKeptAnswerRepository({ database, retention: config.idempotencyRetention });
+  const repository = createPlantRepository({ database });
   const plants = createPlantService({
-    repository: createPlantRepository({ database }),
+    repository,
+    keyed: createKeyedPlantRepository({ database, kept }),
     limits,
     observeQueue: instruments.observeQueue,
   });
@@ -121,6 +128,7 @@ export const createService = async (options: ServiceOptions) => {
         requireReadScope,
         requireWriteScope,
         requireBothScopes: requireScope('plants:read', 'plants:write'),
+        answerOnce: createAnswerOnce(repository),
         bodies,
         outputBudget,
       }),
@@ -133,7 +141,13 @@ export const createService = async (options: ServiceOptions) => {
     maxConnections: config.maxConnections,
     onRefused: instruments.countRefusal,
   });
+  const stopDeleting = startDeletingExpiredAnswers({
+    deleteExpired: kept.deleteExpired,
+    lastRequestAt: plants.lastRequestAt,
+    onFailed: (error) => logger.warn({ err: error }, 'could not delete expired answers of idempotency keys'),
+  });
   const release = async () => {
+    await stopDeleting();
     await Promise.all([database.$disconnect(), importStatements.close(), instruments.stop()]);
   };
   return {

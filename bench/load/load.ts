@@ -5,6 +5,8 @@ export type Load = {
   seconds: number;
   /** What to GET, in random order. Without it, plants are created. */
   paths?: readonly string[] | undefined;
+  /** Whether each request has an Idempotency-Key. */
+  withKeys?: boolean | undefined;
   /** Ends the load early when this settles. */
   until?: Promise<unknown> | undefined;
 };

@@ -1,5 +1,5 @@
 -- POST /plants with a new id in each request or, if BENCH_METHOD is GET, requests of random paths. BENCH_LINES names a file
--- of the paths, or of what follows the id in a body. Each thread counts its answers by status; done() prints the sums.
+-- of the paths, or of what follows the id in a body. If BENCH_KEYS is not empty, each request has an Idempotency-Key. Each thread counts its answers by status; done() prints the sums.
 
 local bit = require('bit')
 local ffi = require('ffi')
@@ -8,6 +8,7 @@ local run = tonumber(os.getenv('BENCH_RUN'))
 local threads = {}
 local lines = {}
 local counter, head
+local withKeys = os.getenv('BENCH_KEYS') ~= ''
 
 statuses = {}
 
@@ -38,7 +39,8 @@ local function post(line)
   counter = counter + 1
   local id = tostring(ffi.cast('int64_t', mix(counter))):sub(1, -3)
   local body = '{"id":' .. id .. ',' .. line
-  return 'POST ' .. wrk.path .. head .. 'Content-Type: application/json\r\nContent-Length: ' .. #body .. '\r\n\r\n' .. body
+  local key = withKeys and 'Idempotency-Key: "' .. id .. '-9ba4-4dd7-8d3e"\r\n' or ''
+  return 'POST ' .. wrk.path .. head .. key .. 'Content-Type: application/json\r\nContent-Length: ' .. #body .. '\r\n\r\n' .. body
 end
 
 local function get(line)

@@ -17,7 +17,7 @@ type Server = { url: string; token: string };
 
 /** The folder has `members.txt`, with what follows the id in the body of a new plant, one on each line. */
 export const runWrk = async (load: Load, { url, token }: Server, { folder, signal }: Wrk): Promise<LoadResult> => {
-  const { connections, seconds, paths, until } = load;
+  const { connections, seconds, paths, withKeys, until } = load;
   if (paths) await writeFile(join(folder, 'paths.txt'), `${paths.join('\n')}\n`);
   runs += 1;
   const threads = Math.min(MAX_THREADS, connections);
@@ -30,6 +30,7 @@ export const runWrk = async (load: Load, { url, token }: Server, { folder, signa
       BENCH_TOKEN: token,
       BENCH_RUN: String(runs),
       BENCH_METHOD: paths ? 'GET' : 'POST',
+      BENCH_KEYS: withKeys ? 'yes' : '',
       BENCH_LINES: join(folder, paths ? 'paths.txt' : 'members.txt'),
     },
     signal,

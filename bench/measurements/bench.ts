@@ -22,7 +22,7 @@ export type Bench = {
 /** For a new process: long enough, and with enough connections, to make V8 compile what runs often. */
 export const warmUp = (open: OpenTarget) => open.load({ connections: 64, seconds: 5 });
 
-type Creation = { connections: number; seconds: number; until?: Promise<unknown> };
+type Creation = { connections: number; seconds: number; withKeys?: boolean; until?: Promise<unknown> };
 
 /** Creates plants, and counts the rows. @throws {BenchError} unless each answer of 200 is a row */
 export const createPlants = async ({ table, indexes }: Target, open: OpenTarget, load: Creation) => {

@@ -26,7 +26,7 @@ const select = (targets: Target[], only: readonly string[]): Target[] => {
   return only.length === 0 ? targets : targets.filter(({ id }) => only.includes(id));
 };
 
-type Load = { connections: number; seconds: number };
+type Load = { connections: number; seconds: number; withKeys?: boolean };
 
 /** A new process with an empty table. */
 export const measurePost = async (target: Target, load: Load): Promise<Figures> => {

@@ -54,6 +54,7 @@ const variables = z.object({
     .refine((ratio) => ratio <= 1)
     .default(1)
     .describe('a fraction of all traces, 0 to 1'),
+  IDEMPOTENCY_RETENTION: duration('1s', '365d', '24h'),
   REQUEST_TIMEOUT: duration('1s', '1h', '10s'),
   SHUTDOWN_DELAY: duration('0s', '1h', '0s'),
   SHUTDOWN_TIMEOUT: duration('1s', '1h', '10s'),
@@ -131,6 +132,7 @@ const toConfig = (values: z.infer<typeof variables>) =>
           sampling: { sampler: values.OTEL_TRACES_SAMPLER, ratio: values.OTEL_TRACES_SAMPLER_ARG },
         }
       : undefined,
+    idempotencyRetention: values.IDEMPOTENCY_RETENTION,
     requestTimeout: values.REQUEST_TIMEOUT,
     shutdownDelay: values.SHUTDOWN_DELAY,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT,

@@ -99,7 +99,7 @@ export const commonErrors = defineErrors({
     status: 503,
     when: 'the database cannot be reached, or was lost during the request',
     advice:
-      'Retry after the seconds in the Retry-After header. If the message says that the outcome is unknown, the change may have been made; after a POST, code 1004 then means that the plant was stored.',
+      'Retry after the seconds in the Retry-After header. If the message says that the outcome is unknown, the change may have been made: send the request again with its Idempotency-Key. If it has none, code 1004 then means that a POST stored the plant.',
     example: 'The database cannot be reached. Try again later.',
   },
   databaseNotMigrated: {

@@ -15,10 +15,10 @@ const MAX_AGE = 600;
 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const ALLOWED_HEADERS =
-  'Authorization, Content-Encoding, Content-Type, If-Match, If-None-Match, traceparent, tracestate, X-Request-Id';
+  'Authorization, Content-Encoding, Content-Type, Idempotency-Key, If-Match, If-None-Match, traceparent, tracestate, X-Request-Id';
 /** The response headers that a page may read, besides those that are always allowed. */
 const EXPOSED_HEADERS =
-  'Content-Disposition, ETag, Link, RateLimit, RateLimit-Policy, Retry-After, traceresponse, WWW-Authenticate, X-Request-Id';
+  'Content-Disposition, ETag, Idempotent-Replayed, Link, RateLimit, RateLimit-Policy, Retry-After, traceresponse, WWW-Authenticate, X-Request-Id';
 
 /**
  * Allows pages of these origins to use the service from a browser (https://fetch.spec.whatwg.org/#http-cors-protocol).

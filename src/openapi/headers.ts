@@ -31,6 +31,7 @@ export type HeaderName = keyof typeof headers;
 const STATUS_HEADERS: Record<number, HeaderName[]> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
+  409: ['Retry-After'],
   429: ['Retry-After', 'WWW-Authenticate'],
   503: ['Retry-After'],
 };
@@ -44,6 +45,8 @@ export const commonHeaders = {
   'Access-Control-Allow-Origin': 'the origin whose pages may read the response',
   'Access-Control-Expose-Headers': 'the response headers that such a page may read',
   'Cache-Control': 'always present: whether the response may be cached, and whether it must be revalidated',
+  'Idempotent-Replayed':
+    'only after an `Idempotency-Key`: `true` if the response repeats the first one to that key, and nothing was done',
   traceresponse: 'the trace of the request, if tracing is enabled (https://w3c.github.io/trace-context)',
   Vary: 'the request headers that affect the response',
   'X-Content-Type-Options': 'always `nosniff`',

@@ -1,4 +1,5 @@
 import { commonErrors } from '../http/common-errors.ts';
+import { idempotent } from '../idempotency/idempotency-openapi.ts';
 import { notModified, type Operation, type Paths, preconditions } from '../openapi/describe-paths.ts';
 import { json, parametersOf, reference, toJsonSchema } from '../openapi/openapi.ts';
 import { newPlantSchema, plantPatchSchema, plantSchema } from './plant.ts';
@@ -31,9 +32,10 @@ const createPlant: Operation = {
     'Creates a plant under an id that the client chooses, and responds once it is committed. Never overwrites: an id ' +
     'that is taken is an error, even for an identical plant.',
   scopes: ['plants:write'],
+  parameters: idempotent.parameters,
   body: json('NewPlant', plantsWithIds),
   responses: { 200: { description: 'The plant is stored.', content: json('Plant', plants) } },
-  errors: [plantErrorCodes.idTaken],
+  errors: [plantErrorCodes.idTaken, ...idempotent.errors],
 };
 
 const listPlants: Operation = {
@@ -65,6 +67,10 @@ const onePlant = {
   parameters: [...parametersOf('path', plantPathSchema), ...preconditions],
   errors: [commonErrors.parameterWrong, plantErrorCodes.plantUnknown, commonErrors.preconditionFailed],
 };
+const changeOnePlant = {
+  parameters: [...onePlant.parameters, ...idempotent.parameters],
+  errors: [...onePlant.errors, ...idempotent.errors],
+};
 const changed = { 200: { description: 'The plant as it is now.', content: json('Plant', plants) } };
 
 const getPlant: Operation = {
@@ -90,7 +96,7 @@ const replacePlant: Operation = {
   scopes: ['plants:write'],
   body: json('Plant', plants),
   responses: changed,
-  ...onePlant,
+  ...changeOnePlant,
 };
 
 const plantPatch = {
@@ -110,7 +116,7 @@ const patchPlant: Operation = {
   scopes: ['plants:read', 'plants:write'],
   body: { 'application/merge-patch+json': plantPatch, 'application/json': plantPatch },
   responses: changed,
-  ...onePlant,
+  ...changeOnePlant,
 };
 
 const deletePlant: Operation = {
@@ -118,7 +124,7 @@ const deletePlant: Operation = {
   summary: 'Delete a plant',
   scopes: ['plants:write'],
   responses: { 204: { description: 'The plant is deleted.' } },
-  ...onePlant,
+  ...changeOnePlant,
 };
 
 /** The operations of addPlantRoutes. */

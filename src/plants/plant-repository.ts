@@ -7,7 +7,7 @@ import { onCitus, onPostgres } from './plant-statements.ts';
 import { storeBatch } from './store-batch.ts';
 
 /** How long a statement that writes may wait for the lock of another transaction, in ms, unless a caller says otherwise. */
-const LOCK_TIMEOUT = 400;
+export const LOCK_TIMEOUT = 400;
 /** The maximum size of a name and tag in a batch of reads, in bytes: 64 of them are 1 MiB. */
 const MAX_SHARED_READ_BYTES = 16_384;
 
@@ -17,6 +17,9 @@ export const createPlantRepository = ({ database }: { database: Database }) => {
   const isDistributed = createDistributionCheck((sql) => database.$queryRawUnsafe(sql));
   const statements = async () => ((await isDistributed()) ? onCitus : onPostgres);
   return {
+    /** Whether the table of plants is distributed. Asks the database only once. */
+    isDistributed,
+
     /** Stores plants; see `storeBatch`. `lockTimeout`: how long to wait for the lock of another transaction, in ms. */
     create: (plants: readonly NewPlant[], lockTimeout = LOCK_TIMEOUT): Promise<(undefined | Error)[]> =>
       storeBatch(plants, async (rows) => (await statements()).insert(database, rows, lockTimeout)),
@@ -47,14 +50,14 @@ export const createPlantRepository = ({ database }: { database: Database }) => {
      */
     update: async (
       id: bigint,
-      { name, tag }: PlantChange,
+      change: PlantChange,
       expected?: StoredPlant,
       lockTimeout = LOCK_TIMEOUT,
     ): Promise<StoredPlant | undefined> => {
       const { waitForLocks } = await statements();
       const [row] = await database.$queryRaw<Row[]>`
       UPDATE plants
-      SET name = coalesce(${name}::text, name), tag = CASE WHEN ${tag === undefined} THEN tag ELSE ${tag}::text END
+      SET ${setTo(change)}
       ${waitForLocks(Prisma.sql`FROM`, lockTimeout)}
       WHERE ${isPlant(id, expected)}
       RETURNING id, name, tag`;
@@ -75,7 +78,11 @@ export const createPlantRepository = ({ database }: { database: Database }) => {
 
 export type PlantRepository = ReturnType<typeof createPlantRepository>;
 
-const isPlant = (id: bigint, expected: StoredPlant | undefined) =>
+/** The columns after a change. */
+export const setTo = ({ name, tag }: PlantChange) =>
+  Prisma.sql`name = coalesce(${name}::text, name), tag = CASE WHEN ${tag === undefined} THEN tag ELSE ${tag}::text END`;
+
+export const isPlant = (id: bigint, expected: StoredPlant | undefined) =>
   expected === undefined
     ? Prisma.sql`id = ${id}`
     : Prisma.sql`id = ${id} AND name = ${expected.name} AND tag IS NOT DISTINCT FROM ${expected.tag ?? null}`;

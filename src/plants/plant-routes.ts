@@ -6,7 +6,16 @@ import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { parsePreconditions } from '../http/preconditions.ts';
 import type { OutputBudget } from '../http/send-json.ts';
 import { sendJson, sendJsonText } from '../http/send-json.ts';
-import { newPlantSchema, type Plant, plantPatchSchema, plantSchema, type StoredPlant } from './plant.ts';
+import type { AnswerOnce } from '../idempotency/answer-once.ts';
+import type { KeyedRequest } from '../idempotency/keyed-request.ts';
+import {
+  newPlantSchema,
+  type Plant,
+  type PlantChange,
+  plantPatchSchema,
+  plantSchema,
+  type StoredPlant,
+} from './plant.ts';
 import { PlantChangedError } from './plant-errors.ts';
 import { cursorAfter, noQuerySchema, plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
 import { entityTag, representPage, representPlant } from './plant-representation.ts';
@@ -18,6 +27,7 @@ type PlantRoutesOptions = {
   requireWriteScope: RequestHandler;
   /** For PATCH: its response contains the stored plant, so it also reads. */
   requireBothScopes: RequestHandler;
+  answerOnce: AnswerOnce;
   /** The maximum size of a body, in bytes, and the slots for large ones. */
   bodies: { limit: number; slots: BodySlots };
   outputBudget: OutputBudget;
@@ -28,7 +38,7 @@ const PATCH_TYPES = ['application/merge-patch+json', 'application/json'];
 
 /** Adds the operations on plants (specification §4). The token is checked before the body is read. */
 export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) => {
-  const { plants, requireReadScope, requireWriteScope, requireBothScopes, bodies, outputBudget } = options;
+  const { plants, requireReadScope, requireWriteScope, requireBothScopes, answerOnce, bodies, outputBudget } = options;
   const parse = (bytes: Buffer) => parseJson(bytes);
   const readJson = createBodyReader({ ...bodies, parse, mediaTypes: ['application/json'] });
   const readMergePatch = createBodyReader({ ...bodies, parse, mediaTypes: PATCH_TYPES });
@@ -39,6 +49,13 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     parseBody(plantSchema, await readJson(request, response));
   const readPlantPatch = async (request: Request, response: Response) =>
     parseBody(plantPatchSchema, await readMergePatch(request, response));
+  const update = async (request: Request, response: Response, change: PlantChange) => {
+    const { id } = parseParameters(plantPathSchema, request.params);
+    const condition = conditionOf(request);
+    const body = () => JSON.stringify(change);
+    const write = (key?: KeyedRequest) => plants.update(id, change, condition, key);
+    sendPlant(response, await answerOnce(request, response, body, (_, key) => write(key)));
+  };
 
   router
     .route('/plants')
@@ -51,7 +68,8 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     })
     .post(requireWriteScope, async (request, response) => {
       const plant = await readNewPlant(request, response);
-      await plants.create(plant, () => response.destroyed);
+      const body = () => representPlant(plant);
+      await answerOnce(request, response, body, (isAbandoned, key) => plants.create(plant, isAbandoned, key));
       sendPlant(response, plant);
     })
     .all(handleOtherMethods({ Allow: 'GET, HEAD, POST, OPTIONS' }));
@@ -72,17 +90,15 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     })
     .put(requireWriteScope, async (request, response) => {
       const { name, tag = null } = await readPlant(request, response);
-      const { id } = parseParameters(plantPathSchema, request.params);
-      sendPlant(response, await plants.update(id, { name, tag }, conditionOf(request)));
+      await update(request, response, { name, tag });
     })
     .patch(requireBothScopes, async (request, response) => {
-      const change = await readPlantPatch(request, response);
-      const { id } = parseParameters(plantPathSchema, request.params);
-      sendPlant(response, await plants.update(id, change, conditionOf(request)));
+      await update(request, response, await readPlantPatch(request, response));
     })
     .delete(requireWriteScope, async (request, response) => {
       const { id } = parseParameters(plantPathSchema, request.params);
-      await plants.delete(id, conditionOf(request));
+      const condition = conditionOf(request);
+      await answerOnce(request, response, noBody, (_, key) => plants.delete(id, condition, key));
       response.status(204).end();
     })
     .all(
@@ -92,6 +108,8 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       }),
     );
 };
+
+const noBody = () => '';
 
 const sendPlant = (response: Response, { name, tag }: StoredPlant) => sendJson(response, { name, tag } satisfies Plant);
 

@@ -4,6 +4,7 @@ import type { BatchLimits } from '../batching/batch-queue.ts';
 import type { ObservedQueue } from '../batching/queue-observer.ts';
 import { readConfig } from '../config/config.ts';
 import { limitRequests } from '../request-limits.ts';
+import type { KeyedPlantRepository } from './keyed-plant-repository.ts';
 import type { PlantRepository } from './plant-repository.ts';
 import { createPlantService, type PlantService } from './plant-service.ts';
 
@@ -31,6 +32,7 @@ const createService = (
       return undefined;
     },
     repository: repository as PlantRepository,
+    keyed: {} as KeyedPlantRepository,
     limits: Object.fromEntries(queues.map((name) => [name, { ...limits, ...overrides }])) as Record<
       (typeof queues)[number],
       BatchLimits
@@ -188,6 +190,7 @@ test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
   const unblocked = Promise.withResolvers<void>();
   const observed = new Map<string, ObservedQueue>();
   const service = createPlantService({
+    keyed: {} as KeyedPlantRepository,
     repository: { list: (pages: unknown[]) => unblocked.promise.then(() => pages.map(() => ({ ids: [] }))) } as never,
     limits: limitRequests(readConfig({ QUEUE_LIMIT: '2000' })),
     observeQueue: (name, queue) => {

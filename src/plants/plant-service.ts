@@ -3,6 +3,8 @@ import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts
 import { createStatementQueue } from '../batching/statement-queue.ts';
 import { isStatementTimeout, OutcomeUnknownError, toWriteError } from '../database/database-error.ts';
 import { DatabaseTimeoutError } from '../database/within-time.ts';
+import type { KeyedRequest } from '../idempotency/keyed-request.ts';
+import type { KeyedPlant, KeyedPlantRepository } from './keyed-plant-repository.ts';
 import { createLockedPlants } from './locked-plants.ts';
 import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
 import { PlantChangedError, PlantLockedError, PlantUnknownError, SearchTimeoutError } from './plant-errors.ts';
@@ -21,8 +23,21 @@ type QueueName = 'writes' | 'reads' | 'pages' | 'longReads' | 'searches' | 'chan
 
 type PlantServiceOptions = {
   repository: PlantRepository;
+  /** For requests with an Idempotency-Key. */
+  keyed: KeyedPlantRepository;
   limits: Record<QueueName, BatchLimits>;
   observeQueue?: (name: QueueName, queue: ObservedQueue) => QueueObserver | undefined;
+};
+
+type Write<Result> = {
+  id: bigint;
+  condition: PlantCondition | undefined;
+  /** The approximate number of bytes that it holds while it waits. */
+  bytes: number;
+  /** Set if it has an Idempotency-Key. */
+  request?: KeyedRequest;
+  /** @returns undefined if the plant is not `expected`, or if there is none */
+  write: (expected?: StoredPlant, lockTimeout?: number) => Promise<Result | undefined>;
 };
 
 /** The approximate size of a plant on a page, in bytes. */
@@ -33,7 +48,7 @@ const lateRead = () => new DatabaseTimeoutError();
 const lateWrite = () => new OutcomeUnknownError(LATE);
 
 /** The operations on plants. Batches requests and checks preconditions. */
-export const createPlantService = ({ repository, limits, observeQueue }: PlantServiceOptions) => {
+export const createPlantService = ({ repository, keyed, limits, observeQueue }: PlantServiceOptions) => {
   const settingsOf = (name: QueueName, lateError: () => Error) => ({
     lateError,
     observe: (queue: ObservedQueue) => observeQueue?.(name, queue),
@@ -44,10 +59,12 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     lastRequestAt = performance.now();
   };
   const locked = createLockedPlants(settingsOf('lockedPlants', lateWrite));
-  const createUnlocked = async (plants: NewPlant[]): Promise<(undefined | Error)[]> => {
-    if (!locked.isAnyLocked()) return repository.create(plants);
+  const store = (plants: KeyedPlant[], lockTimeout?: number) =>
+    (plants.some(({ request }) => request) ? keyed : repository).create(plants, lockTimeout);
+  const createUnlocked = async (plants: KeyedPlant[]): Promise<(undefined | Error)[]> => {
+    if (!locked.isAnyLocked()) return store(plants);
     const unlocked = plants.filter(({ id }) => !locked.isLocked(id));
-    const outcomes = unlocked.length > 0 ? await repository.create(unlocked) : [];
+    const outcomes = unlocked.length > 0 ? await store(unlocked) : [];
     const outcomeOf = new Map(unlocked.map((plant, index) => [plant, outcomes[index]]));
     return plants.map((plant) => (outcomeOf.has(plant) ? outcomeOf.get(plant) : new PlantLockedError()));
   };
@@ -77,21 +94,17 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   };
 
   /** Writes to a plant only if it meets the condition and has not changed since. Tries again if it has. */
-  const writeIf = async <Result>(
-    id: bigint,
-    condition: PlantCondition | undefined,
-    bytes: number,
-    write: (expected?: StoredPlant, lockTimeout?: number) => Promise<Result | undefined>,
-  ): Promise<Result> => {
-    noteRequest();
+  const writeIf = async <Result>({ id, condition, bytes, request, write }: Write<Result>): Promise<Result> => {
     const timeLeft = startTimer(limits.changes.deadline);
     while (timeLeft() > 0) {
       const expected = condition && (await find(id, undefined, timeLeft()));
       if (expected && !condition(expected)) throw new PlantChangedError(id);
-      const send = (lockTimeout?: number) =>
+      const sendOnce = (lockTimeout?: number) =>
         write(expected, lockTimeout).catch((error: unknown) => {
           throw toWriteError(error);
         });
+      const send = (lockTimeout?: number) =>
+        request ? keyed.unlessInUse(request, () => sendOnce(lockTimeout)) : sendOnce(lockTimeout);
       const bytesHeld = bytes + textBytes(expected?.name) + textBytes(expected?.tag);
       const sendUnlocked = async () => {
         if (locked.isLocked(id)) throw new PlantLockedError();
@@ -106,18 +119,43 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     throw new OverloadedError('Too many concurrent changes to this plant.');
   };
 
+  /** Changes a plant, or deletes it if `change` is undefined, unless an answer is kept for the key. */
+  const writeOnce = async (
+    request: KeyedRequest,
+    { id, change, condition }: { id: bigint; change?: PlantChange; condition: PlantCondition | undefined },
+  ): Promise<StoredPlant> => {
+    const run = <Result>(send: () => Promise<Result>) =>
+      changes({ send: () => keyed.unlessInUse(request, send), bytes: 0, timeout: limits.changes.deadline });
+    // Before the condition is checked: the first request may be what changed the plant.
+    const known = condition && (await run(() => keyed.find(request, { id, change })));
+    if (known) return known;
+    const bytes = textBytes(change?.name) + textBytes(change?.tag);
+    const write = (expected?: StoredPlant, lockTimeout?: number) =>
+      keyed.change(request, { id, change, expected, lockTimeout });
+    try {
+      return await writeIf({ id, condition, bytes, request, write });
+    } catch (error) {
+      const isUnmet = error instanceof PlantUnknownError || error instanceof PlantChangedError;
+      if (!isUnmet || request.answer !== undefined) throw error;
+      return run(() => keyed.keepFailure(request, { id, change }, error));
+    }
+  };
+
   return {
     /**
      * Stores a plant and resolves once it is committed. Drops it if `isAbandoned` before it is sent to PostgreSQL.
      * @throws {PlantIdTakenError} {OverloadedError} {OutcomeUnknownError} or any database error
      */
-    create: (plant: NewPlant, isAbandoned: () => boolean): Promise<void> => {
+    create: (newPlant: NewPlant, isAbandoned: () => boolean, request?: KeyedRequest): Promise<void> => {
       noteRequest();
+      const plant = request ? { ...newPlant, request } : newPlant;
       const { id, name, tag } = plant;
-      const send = async (lockTimeout: number) => {
-        const [outcome] = await repository.create([plant], lockTimeout);
+      const sendOnce = async (lockTimeout: number) => {
+        const [outcome] = await store([plant], lockTimeout);
         if (outcome) throw outcome;
       };
+      const send = (lockTimeout: number) =>
+        request ? keyed.unlessInUse(request, () => sendOnce(lockTimeout)) : sendOnce(lockTimeout);
       const timeLeft = startTimer(limits.writes.deadline);
       const share = () => writes.add(plant, isAbandoned, timeLeft());
       return locked.run(id, { share, send, bytes: textBytes(name) + textBytes(tag), isAbandoned, timeLeft });
@@ -144,18 +182,27 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       return longReads({ send: () => repository.search(request), bytes: 0, timeout: timeLeft(), isAbandoned });
     },
     /**
-     * @returns the plant as it is now
+     * @returns the plant as it is now, or as it was when the first request with the key changed it
      * @throws {PlantUnknownError} {PlantChangedError} {OverloadedError} {OutcomeUnknownError} or any database error
      */
-    update: (id: bigint, change: PlantChange, condition?: PlantCondition): Promise<StoredPlant> =>
-      writeIf(id, condition, textBytes(change.name) + textBytes(change.tag), (expected, lockTimeout) =>
-        repository.update(id, change, expected, lockTimeout),
-      ),
+    update: (
+      id: bigint,
+      change: PlantChange,
+      condition?: PlantCondition,
+      request?: KeyedRequest,
+    ): Promise<StoredPlant> => {
+      noteRequest();
+      if (request) return writeOnce(request, { id, change, condition });
+      const write = (expected?: StoredPlant, lockTimeout?: number) =>
+        repository.update(id, change, expected, lockTimeout);
+      return writeIf({ id, condition, bytes: textBytes(change.name) + textBytes(change.tag), write });
+    },
     /** @throws as `update` */
-    delete: async (id: bigint, condition?: PlantCondition): Promise<void> => {
+    delete: async (id: bigint, condition?: PlantCondition, request?: KeyedRequest): Promise<void> => {
+      noteRequest();
       const write = async (expected?: StoredPlant, lockTimeout?: number) =>
         (await repository.delete(id, expected, lockTimeout)) || undefined;
-      await writeIf(id, condition, 0, write);
+      await (request ? writeOnce(request, { id, condition }) : writeIf({ id, condition, bytes: 0, write }));
     },
   };
 };

@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts';
+import { setLockTimeout } from '../database/lock-timeout.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { toArrays } from './insert-plants.ts';
 import { MIN_INT64, type NewPlant } from './plant.ts';
@@ -71,13 +72,6 @@ export const onCitus: PlantStatements = {
     return database.$queryRaw<Columns[]>`${Prisma.join(selects, ' UNION ALL ')} ORDER BY place`;
   },
 };
-
-/**
- * A row source that sets how long the statement waits for each lock, in ms. PostgreSQL reads it before it changes a row. (Only for
- * statements that write: reads wait for no row, and may wait for a migration.)
- */
-const setLockTimeout = (milliseconds: number) =>
-  Prisma.sql`(SELECT set_config('lock_timeout', ${String(milliseconds)}, TRUE)) AS setting`;
 
 const insertRows = async (database: Database, plants: NewPlant[], lockTimeout: number) => {
   const { ids, names, tags } = toArrays(plants);

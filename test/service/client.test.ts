@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createPlantClient, type NewPlant, type PlantClient, type Problem } from '../../client/plant-client.ts';
+import { createRetryingFetch } from '../../client/retry.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -89,6 +90,96 @@ test('the client converts an Error that Express does not send to problem details
     status: 400,
     detail: 'The request is not valid HTTP/1.1, or its header is too large.',
     code: 1006,
+  });
+});
+
+describe('retries', () => {
+  const body = { id: 1n, name: 'Fir' };
+  /** A client whose attempts have these outcomes, then those of the service. Pauses take no time. */
+  const createRetrying = (service: TestService, outcomes: (Response | Error | 'lost')[]) => {
+    const sent: { key: string | null; body: string }[] = [];
+    const pauses: number[] = [];
+    const attempt = async (request: Request) => {
+      sent.push({ key: request.headers.get('Idempotency-Key'), body: await request.clone().text() });
+      const outcome = outcomes.shift();
+      if (outcome instanceof Error) throw outcome;
+      if (outcome instanceof Response) return outcome;
+      const response = await fetch(request);
+      if (outcome === 'lost') throw new TypeError('fetch failed');
+      return response;
+    };
+    const pause = async (milliseconds: number) => void pauses.push(milliseconds);
+    const retrying = createRetryingFetch({ fetch: attempt, pause, random: () => 1 });
+    const { baseUrl, token } = service;
+    return { sent, pauses, plants: createPlantClient({ baseUrl, token, fetch: retrying, retry: false }) };
+  };
+  const answer = (status: number, headers: Record<string, string> = {}) => new Response('', { status, headers });
+
+  test('a change whose response was lost is sent again with its key, and carried out once', async () => {
+    const service = await start();
+    const { plants, sent, pauses } = createRetrying(service, [
+      new TypeError('fetch failed'),
+      'lost',
+      answer(503, { 'Retry-After': '1' }),
+      answer(429, { 'Retry-After': '7' }),
+      answer(409, { 'Retry-After': '1' }),
+    ]);
+    const { data, response } = await plants.POST('/plants', { body });
+    expect([data, response.headers.get('Idempotent-Replayed')]).toEqual([{ name: 'Fir' }, 'true']);
+    expect(sent).toHaveLength(6);
+    expect(new Set(sent.map((request) => JSON.stringify(request))).size).toBe(1);
+    expect(sent[0]?.key).toMatch(/^[0-9a-f]{32}$/);
+    expect(pauses).toEqual([250, 500, 2000, 9000, 5000]);
+  });
+
+  test('six attempts at most; the last response or error is the result', async () => {
+    const service = await start();
+    const busy = createRetrying(
+      service,
+      Array(7)
+        .fill(null)
+        .map(() => answer(503)),
+    );
+    expect((await busy.plants.GET('/plants')).response.status).toBe(503);
+    expect(busy.sent.map(({ key }) => key)).toEqual(Array(6).fill(null));
+    const lost = createRetrying(service, Array(7).fill(new TypeError('fetch failed')));
+    await expect(lost.plants.POST('/plants', { body })).rejects.toThrow('fetch failed');
+    expect(lost.sent).toHaveLength(6);
+  });
+
+  test.each([400, 401, 404, 409, 422, 500])('%i is not repeated', async (status) => {
+    const { plants, sent } = createRetrying(await start(), [answer(status)]);
+    expect((await plants.POST('/plants', { body })).response.status).toBe(status);
+    expect(sent).toHaveLength(1);
+  });
+
+  test('a pause of more than a minute is not waited for', async () => {
+    const { plants, sent } = createRetrying(await start(), [answer(429, { 'Retry-After': '61' })]);
+    expect((await plants.POST('/plants', { body })).response.status).toBe(429);
+    expect(sent).toHaveLength(1);
+  });
+
+  test('a signal ends an attempt and a pause; a new change has a new key; an own key is kept', async () => {
+    const keys: (string | null)[] = [];
+    const plants = createPlantClient({
+      baseUrl: 'http://127.0.0.1:1',
+      token: '',
+      fetch: async ({ headers }) => {
+        keys.push(headers.get('Idempotency-Key'));
+        return answer(503, { 'Retry-After': '50' });
+      },
+    });
+    for (const key of [undefined, undefined, 'mine']) {
+      const controller = new AbortController();
+      const params = { header: { ...(key && { 'Idempotency-Key': key }) } };
+      const change = plants.POST('/plants', { body, params, signal: controller.signal });
+      await waitUntil('the attempt', () => keys.length > 0);
+      controller.abort(new Error('enough'));
+      await expect(change).rejects.toThrow('enough');
+      expect(keys).toHaveLength(1);
+      expect(keys[0]).toEqual(key ?? expect.stringMatching(/^[0-9a-f]{32}$/));
+      keys.length = 0;
+    }
   });
 });
 

@@ -9,7 +9,6 @@ afterEach(killChildren);
 const database = useTestDatabase({ migrated: false, each: true });
 
 const migrate = () => runCommand(['migrate'], { DATABASE_URL: database.url, NODE_ENV: 'production' });
-const applied = () => database.query('SELECT migration_name, applied_steps_count FROM _prisma_migrations');
 
 test('four concurrent runs migrate once', async () => {
   const results = await Promise.all([migrate(), migrate(), migrate(), migrate()]);
@@ -72,12 +71,24 @@ test('waiting for another migration does not block its CREATE INDEX CONCURRENTLY
 
 test('applies a failed migration again, once the record of the failure is deleted as docs/operations.md describes', async () => {
   await migrate();
-  await database.query('DROP TABLE plants, tokens, rate_limits');
-  await database.query('UPDATE _prisma_migrations SET finished_at = NULL');
-  const [{ migration_name: name } = {}] = await applied();
+  await database.query('DROP TABLE idempotency_keys');
+  const [{ migration_name: name } = {}] = await database.query(`
+    UPDATE _prisma_migrations SET finished_at = NULL
+    WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING migration_name`);
   expect(await migrate()).toMatchObject({ code: 1, stderr: expect.stringContaining(String(name)) });
   await database.query(`DELETE FROM _prisma_migrations WHERE migration_name = '${name}' AND finished_at IS NULL`);
   expect(await migrate()).toMatchObject({ code: 0, stdout: `Applied: ${name}\n` });
+});
+
+test('a database of the first migration goes on', async () => {
+  await migrate();
+  await database.query('DROP TABLE idempotency_keys');
+  await database.query("DELETE FROM _prisma_migrations WHERE migration_name LIKE '%idempotency_keys'");
+  await database.query("INSERT INTO plants VALUES (1, 'Fir')");
+  expect(await migrate()).toMatchObject({ code: 0, stdout: 'Applied: 20261125000000_idempotency_keys\n' });
+  expect(await database.query('SELECT name, (SELECT count(*) FROM idempotency_keys) AS keys FROM plants')).toEqual([
+    { name: 'Fir', keys: '0' },
+  ]);
 });
 
 test('a database with the migrations from before 1.0 has all that this release needs, and keeps its search index', async () => {

@@ -4,6 +4,7 @@ import { diskFull } from './disk-full.ts';
 import { networkStalled } from './network-stalled.ts';
 import { manyClients, tenTimesTheRate } from './overload.ts';
 import { postgresKilled, postgresStopped } from './postgres-down.ts';
+import { retriesWithKeys } from './retries-with-keys.ts';
 import { rollingRestart } from './rolling-restart.ts';
 import { slowConnections } from './slow-connections.ts';
 import { slowDatabase } from './slow-database.ts';
@@ -19,6 +20,7 @@ export const faults: readonly Fault[] = [
   networkStalled,
   slowDatabase,
   storeKilled,
+  retriesWithKeys,
   rollingRestart,
   standby,
   diskFull,

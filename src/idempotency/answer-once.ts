@@ -1,0 +1,60 @@
+import type { Request, Response } from 'express';
+import { ApiError } from '../http/api-error.ts';
+import { idempotencyErrorCodes } from './idempotency-api-errors.ts';
+import { KeyReusedError } from './idempotency-errors.ts';
+import { createKeyedRequest, type KeyedRequest, readIdempotencyKey } from './keyed-request.ts';
+
+/** Makes a change. `isAbandoned`: whether no client waits for it any more. `keyed`: undefined without an Idempotency-Key. */
+type Change<Result> = (isAbandoned: () => boolean, keyed?: KeyedRequest) => Promise<Result>;
+
+type InProgress = { keyed: KeyedRequest; responses: Response[]; result: Promise<unknown> };
+
+const DISTRIBUTED =
+  'The plants of this service are distributed over several servers, so it cannot keep responses for an Idempotency-Key; ' +
+  'nothing was changed. Send no key.';
+
+/**
+ * Makes the change of a request with an Idempotency-Key once: concurrent requests with the same key share the result, and
+ * `change` looks up the answer to an earlier one. Marks responses that repeat an answer.
+ * @param body a text that is the same for bodies with the same meaning
+ * @throws {ApiError} 1300, 1303 {KeyReusedError}; the errors of `change`
+ */
+export type AnswerOnce = <Result>(
+  request: Request,
+  response: Response,
+  body: () => string,
+  change: Change<Result>,
+) => Promise<Result>;
+
+/** `isDistributed`: whether the table of plants is, so that keys, which are not, would need a transaction over several servers. */
+type AnswerOnceOptions = { isDistributed: () => Promise<boolean> };
+
+export const createAnswerOnce = ({ isDistributed }: AnswerOnceOptions): AnswerOnce => {
+  /** By key. As many as requests are in progress, whose number other limits bound. */
+  const inProgress = new Map<string, InProgress>();
+
+  const start = <Result>(keyed: KeyedRequest, response: Response, change: Change<Result>): Promise<Result> => {
+    const responses = [response];
+    const result = change(() => responses.every(({ destroyed }) => destroyed), keyed).finally(() =>
+      inProgress.delete(keyed.key),
+    );
+    inProgress.set(keyed.key, { keyed, responses, result });
+    return result;
+  };
+
+  return async <Result>(request: Request, response: Response, body: () => string, change: Change<Result>) => {
+    const key = readIdempotencyKey(request);
+    if (key === undefined) return change(() => response.destroyed);
+    if (await isDistributed()) throw new ApiError(idempotencyErrorCodes.keyNotSupported, DISTRIBUTED);
+    const keyed = createKeyedRequest(response.locals.tokenName ?? '', key, request, body());
+    const first = inProgress.get(keyed.key);
+    if (first && first.keyed.fingerprint !== keyed.fingerprint) throw new KeyReusedError();
+    first?.responses.push(response);
+    try {
+      return await ((first?.result as Promise<Result> | undefined) ?? start(keyed, response, change));
+    } finally {
+      const { answer } = first?.keyed ?? keyed;
+      if (answer === 'replayed' || (first && answer === 'kept')) response.setHeader('Idempotent-Replayed', 'true');
+    }
+  };
+};
