@@ -278,11 +278,15 @@ describe('importPlants, atomic', () => {
     );
   });
 
-  test('accepts at most 16 million characters', async () => {
+  test.each(['name', 'tag'])('accepts at most 16 million characters of names and tags: a long %s', async (field) => {
     const { repository } = createTable();
-    await expect(
-      importPlants(() => rowsOf(range(17), 1_000_000), atomic, { repository, signal: never }),
-    ).rejects.toThrow('at most 16,777,216 characters');
+    const long = { name: 'Fir', [field]: 'x'.repeat(1_000_000) };
+    async function* rows(): AsyncGenerator<ImportRow[]> {
+      for (const line of range(17)) yield [{ line, plant: { id: BigInt(line), ...long } }];
+    }
+    await expect(importPlants(() => rows(), atomic, { repository, signal: never })).rejects.toThrow(
+      'at most 16,777,216 characters',
+    );
   });
 
   test.each([

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
+import { lockPlants } from '../support/lock-plants.ts';
+import { waitForBlocked } from '../support/lock-table.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -60,4 +62,25 @@ test('a service that stops accepts requests for SHUTDOWN_DELAY and reports that 
   expect(await send(idle, READY)).toMatch(/^HTTP\/1\.1 503 .*\r\nConnection: close\r\n/s);
   await stopped;
   await expect(fetch(`${service.baseUrl}/livez`)).rejects.toThrow('fetch failed');
+});
+
+test('pipelined requests are all answered at shutdown, and only the last answer closes the connection', async () => {
+  service = await start();
+  const client = await open();
+  const unlock = await lockPlants(service.database.url);
+  const read = `GET /plants/1 HTTP/1.1\r\nHost: store\r\nAuthorization: Bearer ${service.token}\r\n\r\n`;
+  let answers = '';
+  client.on('data', (chunk) => (answers += chunk));
+  client.write(read + READY + READY);
+  await waitForBlocked(service.database, 'FROM plants');
+  const stopped = service.stopServer();
+  await unlock();
+  await once(client, 'close');
+  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 503', 'HTTP/1.1 503']);
+  expect(answers.match(/^Connection: \S+/gm)).toEqual([
+    'Connection: keep-alive',
+    'Connection: keep-alive',
+    'Connection: close',
+  ]);
+  await stopped;
 });
