@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 25b98befc5a98609040c8c6ba063f5969a7d070fa2c760e70c9f04085e264aa6
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 4f0a6d0c23d21ac79e60badcfc31a5a62774587422033d064637c03546b094c2
 export interface paths {
     "/plants": {
         parameters: {
@@ -16,6 +16,49 @@ export interface paths {
         /**
          * Create a plant
          * @description Creates a plant under an id that the client chooses, and responds once it is committed. Never overwrites: an id that is taken is an error, even for an identical plant.
+         *
+         *     <details><summary>curl</summary>
+         *
+         *     ```
+         *     curl http://127.0.0.1:3000/plants \
+         *       -H "Authorization: Bearer $ACCESS_TOKEN" \
+         *       -H 'Content-Type: application/json' \
+         *       -d '{"id": 9223372036854775807, "name": "Ginkgo"}'
+         *     ```
+         *
+         *     </details>
+         *
+         *     <details><summary>JavaScript</summary>
+         *
+         *     ```
+         *     const id = 9223372036854775807n;
+         *     const response = await fetch('http://127.0.0.1:3000/plants', {
+         *       method: 'POST',
+         *       headers: { Authorization: `Bearer ${process.env.ACCESS_TOKEN}`, 'Content-Type': 'application/json' },
+         *       body: JSON.stringify({ id: JSON.rawJSON(String(id)), name: 'Ginkgo' }),
+         *     });
+         *     // To read ids exactly, pass JSON.parse a function that makes them a BigInt.
+         *     const exact = (key, value, { source }) => (key === 'id' ? BigInt(source) : value);
+         *     console.log(response.status, JSON.parse(await response.text(), exact));
+         *     ```
+         *
+         *     </details>
+         *
+         *     <details><summary>Python</summary>
+         *
+         *     ```
+         *     import json, os, urllib.request
+         *
+         *     request = urllib.request.Request(
+         *         "http://127.0.0.1:3000/plants",
+         *         json.dumps({"id": 9223372036854775807, "name": "Ginkgo"}).encode(),
+         *         {"Authorization": f"Bearer {os.environ['ACCESS_TOKEN']}", "Content-Type": "application/json"},
+         *     )
+         *     with urllib.request.urlopen(request) as response:
+         *         print(response.status, json.load(response))
+         *     ```
+         *
+         *     </details>
          */
         post: operations["createPlant"];
         delete?: never;
@@ -61,7 +104,7 @@ export interface paths {
         put?: never;
         /**
          * Import plants
-         * @description Creates plants from a file: NDJSON with one NewPlant per line, CSV with a header row that names `id`, `name` and optionally `tag`, or a JSON array. NDJSON and CSV files may have any size; the size limit for request bodies applies to each row, and to a JSON array as a whole. Rows are stored during the upload. If the import is interrupted, the error message says up to which line every row is stored. The request timeout applies to each pause of the upload.
+         * @description Creates plants from NDJSON with one NewPlant per line, CSV with a header row (`id`, `name`, `tag`), both of any size, or a JSON array. Rows are stored during the upload. If it is interrupted, the error message gives the line up to which all rows are stored.
          */
         post: operations["importPlants"];
         delete?: never;
@@ -727,7 +770,7 @@ export interface operations {
     importPlants: {
         parameters: {
             query?: {
-                /** @description What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the name and tag of the plant. If an id occurs twice in an import, the first row wins: with `skip` later rows are skipped, otherwise they fail. */
+                /** @description What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the plant. If an id occurs twice in an import, the first row wins. */
                 onConflict?: "error" | "skip" | "replace";
                 /** @description Checks everything and stores nothing */
                 dryRun?: boolean;
@@ -735,7 +778,7 @@ export interface operations {
                 atomic?: boolean;
                 /** @description The import stops if more rows than this fail */
                 maxErrors?: number;
-                /** @description What separates the fields of CSV: `,` `;` or `tab`; by default recognized from the header row */
+                /** @description The delimiter of CSV; by default recognized from the header row */
                 delimiter?: "," | ";" | "tab" | "\t";
             };
             header?: never;
@@ -759,7 +802,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportSummary"];
                 };
             };
-            /** @description An ImportSummary: more than `maxErrors` rows failed, or at least one with `atomic`. The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            /** @description An ImportSummary, if too many rows failed; or an Error. The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];

@@ -25,8 +25,8 @@ export const importQuerySchema = z.strictObject({
     .enum(CONFLICT_MODES, `must be ${CONFLICT_MODES.join(', ')}`.replace(/, (?=\w+$)/, ' or '))
     .default('error')
     .describe(
-      'What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the name and tag of the ' +
-        'plant. If an id occurs twice in an import, the first row wins: with `skip` later rows are skipped, otherwise they fail.',
+      'What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the plant. ' +
+        'If an id occurs twice in an import, the first row wins.',
     ),
   dryRun: flag.describe('Checks everything and stores nothing'),
   atomic: flag.describe(`Stores all rows or none; at most ${formatCount(MAX_ATOMIC_ROWS)} rows`),
@@ -40,7 +40,7 @@ export const importQuerySchema = z.strictObject({
   delimiter: z
     .enum([',', ';', 'tab', '\t'], 'must be a comma, a semicolon or tab')
     .optional()
-    .describe('What separates the fields of CSV: `,` `;` or `tab`; by default recognized from the header row'),
+    .describe('The delimiter of CSV; by default recognized from the header row'),
 });
 
 /** What to do with a row whose id is taken, whether to store nothing or all or none, and how many rows may fail. */
