@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 4f0a6d0c23d21ac79e60badcfc31a5a62774587422033d064637c03546b094c2
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: e9126b397eee82ce368f38672630f1d027cd8aeca3202ecb449aac2c516a902b
 export interface paths {
     "/plants": {
         parameters: {
@@ -246,7 +246,7 @@ export interface components {
                 /** @description What is wrong with the row. */
                 message: string;
             }[];
-            /** @description The line of the row that was one failure too many (`maxErrors`). */
+            /** @description The line of the failed row that exceeded `maxErrors`. */
             stoppedAt?: number;
             /** @description With status 400: why the import stopped, and what is stored. */
             message?: string;
@@ -339,7 +339,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The service has a bug (1599). */
+        /** @description The service has a bug, or lacks a database privilege (1599). */
         InternalServerError: {
             headers: {
                 [name: string]: unknown;
@@ -348,7 +348,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
+        /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
         ServiceUnavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -441,7 +441,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -552,7 +552,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
+            /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -621,7 +621,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
+            /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -683,7 +683,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
+            /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -753,7 +753,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
+            /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -817,7 +817,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The service is stopping (only from /readyz and imports) (1504). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The service is stopping (only from /readyz and imports) (1504). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -870,7 +870,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -916,7 +916,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             408: components["responses"]["RequestTimeout"];
-            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
+            /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
                     [name: string]: unknown;

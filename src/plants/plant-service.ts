@@ -76,7 +76,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     }
   };
 
-  /** Writes to a plant only if it meets the condition and has not changed since. Tries again if it has. */
+  /** Writes to a plant only if it meets the condition and has not changed since. Retries if it has changed. */
   const writeIf = async <Result>(
     id: bigint,
     condition: PlantCondition | undefined,
