@@ -5,6 +5,9 @@ type ExactJson = {
   rawJSON(digits: string): object;
 };
 
+if (!('rawJSON' in JSON))
+  throw new Error('plant-store-client needs JSON.rawJSON: Node.js 22, Chrome 114, Firefox 135, Safari 18.4 or later.');
+
 const { parse, rawJSON } = JSON as unknown as ExactJson;
 
 /** Parses JSON in which every number of a member named `id` is a bigint, exact to the last digit. */

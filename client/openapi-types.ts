@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: b467629f713519f7000ba59b3e54954753ee21cd0bbc17f0d8e070b03fea149c
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 5255684bc8beb90d30b2382333c501e5a88cfdf944b1054c18cf9f339e8a1bd0
 export interface paths {
     "/plants": {
         parameters: {
@@ -16,6 +16,49 @@ export interface paths {
         /**
          * Create a plant
          * @description Creates a plant under an id that the client chooses, and responds once it is committed. Never overwrites: an id that is taken is an error, even for an identical plant.
+         *
+         *     <details><summary>curl</summary>
+         *
+         *     ```
+         *     curl http://127.0.0.1:3000/plants \
+         *       -H "Authorization: Bearer $ACCESS_TOKEN" \
+         *       -H 'Content-Type: application/json' \
+         *       -d '{"id": 9223372036854775807, "name": "Ginkgo"}'
+         *     ```
+         *
+         *     </details>
+         *
+         *     <details><summary>JavaScript</summary>
+         *
+         *     ```
+         *     const id = 9223372036854775807n;
+         *     const response = await fetch('http://127.0.0.1:3000/plants', {
+         *       method: 'POST',
+         *       headers: { Authorization: `Bearer ${process.env.ACCESS_TOKEN}`, 'Content-Type': 'application/json' },
+         *       body: JSON.stringify({ id: JSON.rawJSON(String(id)), name: 'Ginkgo' }),
+         *     });
+         *     // To read ids exactly, pass JSON.parse a function that makes them a BigInt.
+         *     const exact = (key, value, { source }) => (key === 'id' ? BigInt(source) : value);
+         *     console.log(response.status, JSON.parse(await response.text(), exact));
+         *     ```
+         *
+         *     </details>
+         *
+         *     <details><summary>Python</summary>
+         *
+         *     ```
+         *     import json, os, urllib.request
+         *
+         *     request = urllib.request.Request(
+         *         "http://127.0.0.1:3000/plants",
+         *         json.dumps({"id": 9223372036854775807, "name": "Ginkgo"}).encode(),
+         *         {"Authorization": f"Bearer {os.environ['ACCESS_TOKEN']}", "Content-Type": "application/json"},
+         *     )
+         *     with urllib.request.urlopen(request) as response:
+         *         print(response.status, json.load(response))
+         *     ```
+         *
+         *     </details>
          */
         post: operations["createPlant"];
         delete?: never;
@@ -61,7 +104,7 @@ export interface paths {
         put?: never;
         /**
          * Import plants
-         * @description Creates plants from a file: NDJSON with one NewPlant per line, CSV with a header row that names `id`, `name` and optionally `tag`, or a JSON array. NDJSON and CSV files may have any size; the size limit for request bodies applies to each row, and to a JSON array as a whole. Rows are stored during the upload. If the import is interrupted, the error message says up to which line every row is stored. The request timeout applies to each pause of the upload.
+         * @description Creates plants from NDJSON with one NewPlant per line, CSV with a header row (`id`, `name`, `tag`), both of any size, or a JSON array. Rows are stored during the upload. If it is interrupted, the error message gives the line up to which all rows are stored.
          */
         post: operations["importPlants"];
         delete?: never;
@@ -203,7 +246,7 @@ export interface components {
                 /** @description What is wrong with the row. */
                 message: string;
             }[];
-            /** @description The line of the row that was one failure too many (`maxErrors`). */
+            /** @description The line of the failed row that exceeded `maxErrors`. */
             stoppedAt?: number;
             /** @description With status 400: why the import stopped, and what is stored. */
             message?: string;
@@ -296,7 +339,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The service has a bug (1599). */
+        /** @description The service has a bug, or lacks a database privilege (1599). */
         InternalServerError: {
             headers: {
                 [name: string]: unknown;
@@ -305,7 +348,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
+        /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
         ServiceUnavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -398,7 +441,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -531,7 +574,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
+            /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -612,7 +655,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
+            /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -695,7 +738,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
+            /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -786,7 +829,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
+            /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -812,7 +855,7 @@ export interface operations {
     importPlants: {
         parameters: {
             query?: {
-                /** @description What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the name and tag of the plant. If an id occurs twice in an import, the first row wins: with `skip` later rows are skipped, otherwise they fail. */
+                /** @description What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the plant. If an id occurs twice in an import, the first row wins. */
                 onConflict?: "error" | "skip" | "replace";
                 /** @description Checks everything and stores nothing */
                 dryRun?: boolean;
@@ -820,7 +863,7 @@ export interface operations {
                 atomic?: boolean;
                 /** @description The import stops if more rows than this fail */
                 maxErrors?: number;
-                /** @description What separates the fields of CSV: `,` `;` or `tab`; by default recognized from the header row */
+                /** @description The delimiter of CSV; by default recognized from the header row */
                 delimiter?: "," | ";" | "tab" | "\t";
             };
             header?: never;
@@ -844,7 +887,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportSummary"];
                 };
             };
-            /** @description An ImportSummary: more than `maxErrors` rows failed, or at least one with `atomic`. The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            /** @description An ImportSummary, if too many rows failed; or an Error. The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
@@ -859,7 +902,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The service is stopping (only from /readyz and imports) (1504). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The service is stopping (only from /readyz and imports) (1504). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -912,7 +955,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests wait; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -958,7 +1001,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             408: components["responses"]["RequestTimeout"];
-            /** @description If-Match or If-None-Match does not hold; nothing was changed (1204). */
+            /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
                     [name: string]: unknown;

@@ -32,7 +32,8 @@ const INFO = {
   description: `Ids are 64-bit integers. Use a JSON parser that keeps every digit; JavaScript's \`JSON.parse\` rounds above 2^53.
 
 Every response that is not a success has an Error as its body, or problem details (RFC 9457) if the \`Accept\` header prefers
-\`application/problem+json\` to \`application/json\`. The code is stable; the message may change.
+\`application/problem+json\` to \`application/json\`. The code is stable; the message may change. The path \`/docs/errors\` has an
+example of every error.
 
 Every path that supports \`GET\` also supports \`HEAD\`, and every path \`OPTIONS\`. Other methods are answered with \`405\`
 (1202) and an \`Allow\` header, other paths with \`404\` (1200). A \`503\` says when to retry.

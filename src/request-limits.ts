@@ -22,7 +22,7 @@ export type RequestLimits = {
   exports: {
     /** The maximum number in progress. Each has its own connection, in addition to DATABASE_CONNECTIONS. */
     count: number;
-    /** How long a client may read nothing, in ms: the statement of an export holds back vacuum. */
+    /** How long a client may stop reading, in ms. Limited because the statement of an export holds back vacuum. */
     stallTimeout: number;
   };
   imports: {
@@ -30,7 +30,7 @@ export type RequestLimits = {
     count: number;
     /** For a chunk, in ms. */
     statementTimeout: number;
-    /** How long a body may contain no row, in ms. */
+    /** How long a client may send bytes without a complete row, in ms. */
     rowTimeout: number;
   };
   /** The maximum number of large request bodies that are read concurrently. */
@@ -77,13 +77,13 @@ export const limitRequests = ({
     lookUpTimeout,
     connectTimeout: Math.min(CONNECT_TIMEOUT, lookUpTimeout),
     statementTimeout,
-    // Waiting for more plants saves flushes to disk. Reads flush nothing, and did not get faster with a gather time.
+    // Waiting for more plants saves flushes to disk. Reads flush nothing, so a gather time does not make them faster.
     writes: { ...limits, gatherTime: 5 },
     // At most 64 plants of 16 KiB: 2 MiB in progress.
     reads: { ...limits, batchItems: 64 },
     // About 2,000 plants of at most 1 KiB per statement: 4 MiB in progress.
     pages: { ...limits, batchItems: 16, batchBytes: 200_000 },
-    // One connection for unknown tokens, which may be invalid, and two for tokens that were valid before: one may hang.
+    // One connection for unknown tokens, which may be invalid, and two for known tokens, so that one slow lookup does not block them.
     newTokens: { ...limits, batches: 1, deadline: lookUpTimeout },
     tokens: { ...limits, deadline: lookUpTimeout },
     tokenCheckInterval: TOKEN_CHECK_INTERVAL,

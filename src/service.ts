@@ -64,7 +64,7 @@ export const createService = async (options: ServiceOptions) => {
   const traceStatements = tracer && (await import('./database/trace-statements.ts')).createStatementTracing({ tracer });
   const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
   const database = createDatabase({ pool, traceStatements, onConnectionLost });
-  // Imports and exports hold connections for long, which a pooler would lack.
+  // Imports and exports hold connections for long, which would exhaust those of a pooler.
   const sessionUrl = config.directUrl ?? databaseUrl;
   // Imports have their own connections, so that no request waits for one.
   const importStatements = createPoolStatements({
@@ -166,7 +166,7 @@ export const createService = async (options: ServiceOptions) => {
     stop: async () => {
       health.stop();
       const timeout = config.shutdownTimeout - Math.min(DATABASE_CLOSE_TIME, config.shutdownTimeout / 5);
-      // Imports get half of the time. Those still running then finish their chunks and respond with what is stored.
+      // Imports get half of the time. After that, those still running finish their chunks and respond with what is stored.
       const stopImports = setTimeout(importer.stop, config.shutdownDelay + timeout / 2);
       const cutImports = setTimeout(importStatements.close, config.shutdownDelay + (timeout * 3) / 4);
       await server.close({ delay: config.shutdownDelay, timeout });

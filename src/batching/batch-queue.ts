@@ -14,7 +14,7 @@ export type BatchLimits = {
   batchItems: number;
   batchBytes: number;
   /**
-   * How long after a batch was sent, in ms, the next one waits to have as many items as are in progress. 0: no wait.
+   * How long, in ms, the next batch may wait to grow as large as those in progress. 0: no wait.
    */
   gatherTime: number;
   /** The maximum size of the queue, in items and in bytes. Further items are rejected immediately. */
@@ -44,7 +44,7 @@ type Entry<Item, Result> = {
   bytes: number;
   resultBytes: number;
   isAbandoned: () => boolean;
-  /** The observer's note. */
+  /** What the observer stores for it. */
   note: unknown;
   state: 'queued' | 'sent' | 'settled';
   settle: (outcome: Result | Error) => void;
@@ -128,7 +128,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
   /**
    * Waits for more items while a large batch is in progress, because a statement for a few costs as much as one for
    * many. Waits at most for the gather time, because the batch in progress may be stuck.
-   * @returns whether the queued items have to wait
+   * @returns whether the queued items must wait
    */
   const waitForMore = () => {
     if (queue.length >= itemsInProgress || queueBytes >= limits.batchBytes) return false;

@@ -2,7 +2,7 @@ import { OverloadedError } from './batch-queue.ts';
 
 /**
  * Slots for operations that last as long as their clients want, such as imports. One holder, such as a token, gets at most half
- * of them, so that the others stay free for others.
+ * of them, so that the rest stay free for others.
  * @param what the operations, for messages
  */
 export const createSlots = (count: number, what: string) => {

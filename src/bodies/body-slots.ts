@@ -6,7 +6,7 @@ import { commonErrors } from '../http/common-errors.ts';
 const MIN_HOLD_TIME = 2000;
 /** In ms. */
 const CHECK_INTERVAL = 250;
-/** Bodies that may wait for a slot. Each takes up to 64 KiB, the part that is already read. */
+/** Bodies that may wait for a slot. Each holds up to 64 KiB that was read before it had to wait. */
 const MAX_WAITING = 64;
 /** Bodies that may wait to be parsed. Parsing this many takes at most two seconds. */
 const MAX_UNPARSED = 256;

@@ -3,8 +3,8 @@ const NO_BYTES = Buffer.alloc(0);
 const FIRST_CAPACITY = 4096;
 
 /**
- * A buffer that grows up to `limit` bytes. It keeps a single part as it is, and copies several: each part of a few bytes
- * would take 512 bytes of memory.
+ * A buffer that grows up to `limit` bytes. It keeps a single part as it is, and copies several into one allocation, because
+ * each small part takes 512 bytes of memory.
  */
 export const createByteBuffer = (limit: number) => {
   let buffer: Buffer = NO_BYTES;

@@ -6,8 +6,8 @@ import { quoteValue } from '../quote-value.ts';
 const UTF_8 = ['utf-8'] as const;
 
 /**
- * Checks the Content-Type of a request: the media type must be one of `expected`, the charset one that `charsetsOf` lists for
- * it, which is UTF-8 if there is none.
+ * Checks the Content-Type of a request: the media type must be one of `expected`, and the charset one that `charsetsOf` lists
+ * for it. Without a charset, it is UTF-8.
  * @throws {ApiError} 1001
  */
 export const readContentType = <Expected extends string, Charset extends string>(

@@ -5,11 +5,11 @@ import { commonErrors } from '../http/common-errors.ts';
 import { resumeReading } from './gather-body.ts';
 
 /**
- * How much to read ahead, in bytes. So much, because Node.js notices that a client has left only when it has read all that the
- * client sent.
+ * How much to read ahead, in bytes. It is large because Node.js notices that a client has disconnected only after reading
+ * everything that the client sent.
  */
 const MAX_AHEAD = 8_388_608;
-/** What a piece takes beside its bytes, which can be as few as one. */
+/** The memory that a piece takes in addition to its bytes, in bytes. A piece can be a single byte. */
 const PIECE_OVERHEAD = 256;
 
 type StreamOptions = {
@@ -22,7 +22,7 @@ type StreamOptions = {
 const sizeOf = (piece: Buffer) => piece.length + PIECE_OVERHEAD;
 
 /**
- * Reads the raw body of a request piece by piece, with backpressure and without a timeout as a whole. (Node's own iterator
+ * Reads the raw body of a request piece by piece, with backpressure and without an overall timeout. (Node's own iterator
  * never sets the request flowing, so connections.ts would treat it as unread.)
  * @throws {ApiError} 1203 if the client pauses too long; the signal's reason
  */
@@ -65,7 +65,7 @@ export const streamBody = (
       let isOver = false;
       const onTimeout = () =>
         isOver || fail(new ApiError(commonErrors.requestTooSlow, 'The client paused for too long.'));
-      // Handles data that arrived while the process was busy first.
+      // First handles data that arrived while the process was busy.
       const timer = setTimeout(() => setImmediate(onTimeout), pauseTimeout);
       try {
         const next = await pieces.next();
@@ -78,7 +78,7 @@ export const streamBody = (
         clearTimeout(timer);
       }
     },
-    // Not `pieces.return`, which returns only after what it awaits, here the client.
+    // Not `pieces.return`, which waits for the generator's pending await, here for the client.
     return: async () => {
       body.destroy();
       return { done: true, value: undefined };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { addAbortSignal, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
@@ -98,6 +99,7 @@ const printAll = async (chunks: AsyncIterable<Buffer>) => {
 
 /** Converts file system errors, which have a path or come from `write`. Rethrows others. */
 export const failToWrite = (file: string) => (error: unknown) => {
-  const { path, syscall, message } = error as NodeJS.ErrnoException;
+  const { code, path, syscall, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') throw new OperationalError(`The folder ${dirname(file)} does not exist.`);
   throw path || syscall === 'write' ? new OperationalError(`${file} cannot be written: ${message}`) : error;
 };

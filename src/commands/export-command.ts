@@ -18,7 +18,7 @@ export const addExportCommand = (program: Command, config: () => Config): void =
   const command = program
     .command('export')
     .description('export all plants, or those that match, as of a single point in time')
-    .argument('[file]', 'file to write, compressed if it ends in .gz; - is standard output', STDIO)
+    .argument('[file]', 'file to write (.gz is compressed; - writes standard output)', STDIO)
     .addOption(formatOption())
     .option('--tag <tag>', 'only plants with this tag', parseAs(plantQuerySchema.shape.tag))
     .option('--q <text>', 'only plants whose name contains this text, ignoring case', parseAs(plantQuerySchema.shape.q))

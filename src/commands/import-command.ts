@@ -31,7 +31,7 @@ export const addImportCommand = (program: Command, config: () => Config): void =
   const command = program
     .command('import')
     .description('import plants from NDJSON, CSV or JSON files')
-    .argument('<files...>', `files to import, decompressed if they end in .gz; ${STDIO} is standard input`)
+    .argument('<files...>', `files to import (.gz is decompressed; ${STDIO} reads standard input)`)
     .addOption(
       new Option('--on-conflict <mode>', 'what to do with a row whose id is taken')
         .choices(CONFLICT_MODES)
@@ -48,11 +48,11 @@ export const addImportCommand = (program: Command, config: () => Config): void =
     .option('--errors <file>', 'write the failed rows to a file, one JSON object per line')
     .option(
       '--delimiter <character>',
-      'what separates the fields of CSV: a comma, a semicolon or "tab" (default: from the header row)',
+      'delimiter of CSV: a comma, a semicolon or "tab" (default: recognized from the header row)',
       parseAs(importQuerySchema.shape.delimiter),
     )
     .addOption(
-      new Option('--encoding <encoding>', 'encoding of the files; spreadsheets also save the others')
+      new Option('--encoding <encoding>', 'encoding of the files, as a spreadsheet saved them')
         .choices(CHARSETS)
         .default(CHARSETS[0]),
     )

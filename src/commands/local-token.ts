@@ -9,8 +9,8 @@ import { withTokens } from './with-database.ts';
 /**
  * The access token of this machine, to try the service with. The first start creates it and keeps it in the data
  * folder, readable only by its owner.
- * @returns its text, or undefined if it was revoked or has expired; it is not replaced then
- * @throws {OperationalError} if its file cannot be written; no token is created then
+ * @returns its text, or undefined if it was revoked or has expired, in which case it is not replaced
+ * @throws {OperationalError} if its file cannot be written, in which case no token is created
  */
 export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promise<string | undefined> =>
   withTokens(databaseUrl, async (tokens) => {

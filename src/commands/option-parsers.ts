@@ -30,7 +30,7 @@ export const parseTokenName = (text: string): string => {
 /** A century, in ms. */
 const MAX_VALIDITY = 36_525 * 86_400_000;
 
-/** Requires a unit: who writes 30 may mean days. */
+/** Requires a unit, because a user who writes 30 may mean days. */
 export const parseExpiry = (text: string): Date => {
   const duration = /\D$/.test(text) ? parseDuration(text) : undefined;
   if (!duration || duration > MAX_VALIDITY)

@@ -33,7 +33,7 @@ export const curlLine = (baseUrl: string, token: string): string =>
   `curl ${baseUrl}/plants -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' ` +
   `-d '{"id": ${Date.now()}, "name": "Fir", "tag": "Abies"}'`;
 
-/** Prints how to use the service. Does not wait: the service also runs if nobody reads its output. */
+/** Prints how to use the service. Does not wait, so that the service runs even if nobody reads its output. */
 export const announce = (baseUrl: string, token: string | undefined): void => {
   const usage = token
     ? `Access token:\n\n  ${token}\n\nStore a plant:\n\n  ${curlLine(baseUrl, token)}\n\nAPI documentation:\n\n  ${baseUrl}/docs\n`

@@ -28,7 +28,7 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .description('drop it while the service runs; needs the role that owns the tables')
     .action(() =>
       withSession(config(), async (url) => {
-        // Not ended by the first Ctrl-C, which would leave a part of it.
+        // The first Ctrl-C does not end the command, because that would leave an incomplete index.
         const existed = await interruptible(() => dropSearchIndex(url));
         await print(existed ? 'Dropped the search index.\n' : 'There is no search index.\n');
       }),

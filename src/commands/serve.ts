@@ -38,7 +38,7 @@ export const serve = async (config: Config): Promise<void> => {
     logger.info({ signal }, 'stopping');
     await server.stop();
     logger.info('stopped');
-    // All requests are answered. The embedded PostgreSQL may take as long as its shutdown checkpoint needs.
+    // All requests are answered, so the embedded PostgreSQL may take as long as its shutdown checkpoint needs.
     stopped();
   };
   // In production each release runs `migrate` once.

@@ -23,7 +23,7 @@ const onStopSignal = (stop: SignalListener, stopNow: SignalListener, ignoresHang
   };
 };
 
-/** Calls `run` with a signal that is aborted on the first stop signal. A later second one ends the process at once. */
+/** Calls `run` with a signal that is aborted on the first stop signal. A later second one ends the process immediately. */
 export const interruptible = async <Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result> => {
   const controller = new AbortController();
   const removeListeners = onStopSignal(
@@ -32,7 +32,7 @@ export const interruptible = async <Result>(run: (signal: AbortSignal) => Promis
       removeListeners();
       process.kill(process.pid, signal);
     },
-    // For nohup: Node.js no longer ignores what its parent made it ignore.
+    // For nohup, because Node.js resets signals that its parent told it to ignore.
     !isatty(0),
   );
   try {

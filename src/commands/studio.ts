@@ -21,7 +21,7 @@ export const openStudio = async ({ config, environment, port, browser }: StudioO
     throw new OperationalError(
       'Prisma Studio is a development package and not installed here. With Docker: docker compose --profile studio up',
     );
-  // If its port is in use, Prisma Studio itself prints a stack trace.
+  // Prisma Studio would print a stack trace if its port is in use.
   await freePort(Number(port)).catch((error) => {
     throw new OperationalError(`Prisma Studio cannot listen: ${error.message}. Choose another --port.`);
   });
@@ -44,7 +44,7 @@ export const openStudio = async ({ config, environment, port, browser }: StudioO
   await withSession(config, (url) => interruptible((signal) => runStudio(signal, url)));
 };
 
-/** Prisma Studio itself would open its first table, the migrations. */
+/** By default, Prisma Studio opens its first table, which is that of the migrations. */
 const PLANTS = '#schema=public&view=table&table=plants';
 
 /** Does nothing if the browser cannot be started: its address is printed. */

@@ -48,7 +48,7 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
     process.stderr.write('The database already has a token; none was created.\n');
     return;
   }
-  // Stored before it is printed, so that every token that somebody has works.
+  // Stored before it is printed, so that every printed token works.
   const text = await tokens.create({ name, scopes, expiresAt });
   await print(`${text}\n`).catch(async (error: OutputError) => {
     await tokens.delete(text);

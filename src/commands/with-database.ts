@@ -33,7 +33,7 @@ export const withDatabase = async <Result>(
   }
 };
 
-/** The same for what needs a session or holds a connection for long: with DIRECT_URL if it is set. */
+/** Like `withDatabase`, for commands that need a session or hold a connection for long: uses DIRECT_URL if it is set. */
 export const withSession: typeof withDatabase = (config, use, options) =>
   withDatabase(config, (url) => use(config.directUrl ?? url), options);
 

@@ -114,7 +114,7 @@ const toConfig = (values: z.infer<typeof variables>) =>
     port: values.PORT,
     basePath: values.BASE_PATH,
     databaseUrl: values.DATABASE_URL,
-    /** For what needs a session; undefined: the database URL. */
+    /** For operations that need a session. Undefined: the database URL. */
     directUrl: values.DIRECT_URL,
     databaseConnections: values.DATABASE_CONNECTIONS,
     dataDir: values.DATA_DIR,

@@ -70,7 +70,7 @@ const isAddressRange = (text: string) =>
     ? (IPv4.isValidCIDRFourPartDecimal(text) || IPv6.isValidCIDR(text)) && !/\/0+$/.test(text)
     : IPv4.isValidFourPartDecimal(text) || IPv6.isValid(text);
 
-/** The proxies in front of the service: how many, or which (https://expressjs.com/en/guide/behind-proxies.html). */
+/** The proxies in front of the service: their number, or their addresses (https://expressjs.com/en/guide/behind-proxies.html). */
 export const proxies = () =>
   z
     .union([

@@ -13,7 +13,7 @@ type DatabaseFailure = 'unreachable' | 'busy' | 'interrupted' | 'conflict' | 'no
  * only specific code), PostgreSQL's SQLSTATE (appendix A of its manual), and the operating system's.
  */
 const FAILURES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
-  // `toConnectError`, and what PgBouncer says to clients that wait for a connection of PostgreSQL.
+  // `toConnectError`, and PgBouncer's message when a client has waited too long for a connection.
   [
     'unreachable',
     /^(No connection to the database: |query_wait_timeout|pgbouncer cannot connect to server|server login )/,

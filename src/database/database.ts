@@ -27,7 +27,7 @@ type PoolOptions = {
 };
 
 /**
- * Calls `use` with a connection of its own, and then closes it. Does not wait for that: an unresponsive database does not
+ * Calls `use` with a connection of its own, then closes that without waiting, because an unresponsive database does not
  * close its end.
  */
 export const withClient = async <Result>(
@@ -47,12 +47,12 @@ export const withClient = async <Result>(
   }
 };
 
-/** How often PostgreSQL looks whether it still has a client while a statement runs or waits for a lock, in ms. */
+/** How often PostgreSQL checks, while a statement runs or waits for a lock, whether its client is still connected, in ms. */
 export const CLIENT_CHECK_INTERVAL = 5000;
 
 /**
- * Makes PostgreSQL end a statement whose connection is closed. Only Linux, macOS and BSD know the setting; without it, a lost
- * client is noticed with the first row.
+ * Makes PostgreSQL end a statement whose connection is closed. Only Linux, macOS and BSD support the setting; without it,
+ * PostgreSQL notices a lost client when it sends the first row.
  */
 export const endWithClient = async (client: ClientBase): Promise<void> => {
   await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`).catch(() => {});
@@ -62,8 +62,8 @@ export const endWithClient = async (client: ClientBase): Promise<void> => {
 const CONNECT_INTERVALS = 5;
 
 /**
- * Opens its connection within `connectTimeout`. A time in which this process is too busy for its timers counts as one
- * interval: opening a connection takes several round trips. Errors until then say that no statement was sent.
+ * Opens its connection within `connectTimeout`. A period in which this process is too busy for its timers counts as
+ * one interval, because opening a connection takes several round trips. Until then, errors state that no statement was sent.
  */
 const clientWithin = (connectTimeout: number): typeof Client =>
   class extends Client {
@@ -78,7 +78,7 @@ const clientWithin = (connectTimeout: number): typeof Client =>
       for (const event of ['connect', 'end']) this.once(event, () => clearInterval(timer));
     }
 
-    // As the pool calls it; pg's types have another form too.
+    // The form in which the pool calls it. pg's types allow another.
     override connect(callback?: unknown): Promise<Client> {
       const done = callback as (error?: Error) => void;
       super.connect((error: Error | null) => done(error ? toConnectError(error) : undefined));
@@ -86,7 +86,7 @@ const clientWithin = (connectTimeout: number): typeof Client =>
     }
   };
 
-/** The best plan of a search depends on its pattern, so PostgreSQL must not reuse the plan of a named statement. */
+/** The best plan of a search depends on its pattern, so PostgreSQL must not reuse a plan, as it would for a named statement. */
 const PLAN_SETTING = '-c plan_cache_mode=force_custom_plan';
 
 const withPlanSetting = (url: string): string => {
@@ -97,8 +97,8 @@ const withPlanSetting = (url: string): string => {
 };
 
 /**
- * The connection pool. Connections are opened on demand. Whoever gets the pool closes it: the database when it disconnects, or
- * `createPoolStatements`. Through a pooler, the time limit of a statement is that of the role (see `checkRoleTimeout`).
+ * The connection pool. Connections are opened on demand. The caller closes the pool, through `$disconnect` or
+ * `Statements.close`. Through a pooler, the time limit of a statement is that of the role (see `checkRoleTimeout`).
  */
 export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool => {
   const pool = new Pool({

@@ -12,7 +12,7 @@ import { CONNECT_TIMEOUT, withClient } from './database.ts';
 import { migrationNames, migrationsFolder, readMigrationState } from './migration-state.ts';
 import { assertSession } from './pooler.ts';
 
-/** The part of https://webassembly.github.io/spec/js-api in use. TypeScript declares it only in its DOM library. */
+/** The part of https://webassembly.github.io/spec/js-api that is used here. TypeScript declares it only in its DOM library. */
 declare const WebAssembly: {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 };

@@ -10,13 +10,13 @@ export type RowStreamOptions = {
   url: string;
   /** How long to wait for a connection, in ms. */
   connectTimeout: number;
-  /** How long PostgreSQL may send nothing while the consumer wants more, in ms, before a quarter is added. */
+  /** How long PostgreSQL may send nothing while the consumer wants more, in ms. See `startSilenceTimeout`. */
   silenceTimeout?: number;
 };
 
 type Statement<Row> = {
   sql: { text: string; values: unknown[] };
-  /** `false`: PostgreSQL does not sort first if an index has the rows in order, so that they come at once. */
+  /** `false`: if an index has the rows in order, PostgreSQL does not sort first, so that the first rows come immediately. */
   maySort: boolean;
   head: string;
   /** Receives a row as an array, with int8 values as text. */
@@ -27,8 +27,8 @@ type Statement<Row> = {
 
 /**
  * Streams the rows of a statement as UTF-8 text, on a connection of its own. The statement sees one snapshot and has no
- * timeout as a whole. Reads as fast as the consumer does.
- * @returns once there is something to read, or the statement has ended. To be destroyed if it is not read to its end
+ * overall timeout. Reads as fast as the consumer does.
+ * @returns once there is something to read, or the statement has ended. The caller must destroy it unless it reads to the end
  */
 export const openRowStream = async <Row extends unknown[]>(
   { url, connectTimeout, silenceTimeout = BULK_STATEMENT_TIMEOUT }: RowStreamOptions,
@@ -41,10 +41,10 @@ export const openRowStream = async <Row extends unknown[]>(
     await client.connect();
     closeWhenSilent(client);
     startSilenceTimeout(client, connectTimeout);
-    // In a transaction, because a pooler gives the connection away between transactions.
+    // In a transaction, because a pooler may give the connection to another client between transactions.
     const settings = `SET LOCAL statement_timeout = 0; SET LOCAL enable_sort = ${maySort}`;
     const checks = `SET LOCAL client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`;
-    // Only Linux, macOS and BSD know the checks. Without them, PostgreSQL notices a lost client when it sends a row.
+    // Only Linux, macOS and BSD support the checks. Without them, PostgreSQL notices a lost client when it sends a row.
     await client.query(`BEGIN; ${settings}; ${checks}`).catch(() => client.query(`ROLLBACK; BEGIN; ${settings}`));
   } catch (error) {
     client.end().catch(() => {});
@@ -90,7 +90,7 @@ export const openRowStream = async <Row extends unknown[]>(
   query.on('error', (error) => stream.destroy(error));
   client.query(query);
   await new Promise<void>((resolve, reject) => {
-    // Stays: the consumer may attach its own listener later.
+    // The listener stays, because the consumer may attach its own only later.
     stream.on('error', reject);
     stream.once('readable', resolve);
   });

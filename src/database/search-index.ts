@@ -25,7 +25,7 @@ type CreateOptions = {
   url: string;
   /** Cancels the creation, and removes what it left. */
   signal: AbortSignal;
-  /** Shows what `read` resolves with, such as `building index, 45 %`, until the function that it returns is called. */
+  /** Shows what `read` resolves with, such as `building index, 45 %`. @returns a function that stops showing it */
   showProgress: (read: () => Promise<string | undefined>) => () => void;
 };
 

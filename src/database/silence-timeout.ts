@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import type { ClientBase } from 'pg';
 
 /**
- * PostgreSQL cancels statements that take too long. If a connection is silent for a quarter longer, PostgreSQL is
- * unreachable and the connection is closed. The driver's `query_timeout` would keep each statement in memory (record 0034).
+ * PostgreSQL cancels statements that exceed their time limit. If a connection is silent for a quarter longer than that,
+ * PostgreSQL is unreachable, and the connection is closed. The driver's `query_timeout` would keep each statement in memory (record 0034).
  */
 const FACTOR = 1.25;
 

@@ -11,13 +11,13 @@ export type Statements = {
 
 /** `reserve`: a connection of its own, which keeps temporary tables and an open transaction between statements. */
 export type PoolStatements = Statements & {
-  /** Not through a pooler. There, a reserved connection keeps everything within a transaction only. */
+  /** Whether there is no pooler. Through a pooler, a reserved connection keeps its state only within a transaction. */
   hasSessions: boolean;
   /** Begins a transaction on a reserved connection. */
   begin: string;
   /** `release` closes the connection, which drops temporary tables and rolls back an open transaction. */
   reserve: () => Promise<Statements & { release: () => void }>;
-  /** The same, until `cut` is aborted, which closes the connections in use. */
+  /** The same statements, until `cut` is aborted, which closes the connections in use. */
   until: (cut: AbortSignal | undefined) => PoolStatements;
 };
 
@@ -29,8 +29,8 @@ type PoolStatementsOptions = {
 
 /**
  * Sends each statement on a free connection of the pool. For imports, because Prisma makes several copies of their long
- * parameters. `close` closes the pool without waiting for statements, which may take a minute: they are rejected as if the
- * connection was lost. It may be called again, and resolves once the pool is closed.
+ * parameters. `close` closes the pool without waiting for statements, which may take a minute: they are rejected as if
+ * the connection were lost. It is idempotent, and resolves once the pool is closed.
  */
 export const createPoolStatements = ({
   pool,
@@ -40,7 +40,7 @@ export const createPoolStatements = ({
   const prepared = new WeakSet<PoolClient>();
   const statementTimeout = pool.options.connectionTimeoutMillis ?? 0;
   const hasSessions = !isPooled(pool.options.connectionString);
-  // The time limit of the role is that of other requests, which is shorter.
+  // The time limit of the role is the shorter one of other requests.
   const begin = hasSessions ? 'BEGIN' : `BEGIN; SET LOCAL statement_timeout = ${statementTimeout}`;
   let closed: Promise<void> | undefined;
   pool.on('error', onConnectionLost);
@@ -76,7 +76,7 @@ export const createPoolStatements = ({
         await client.query('COMMIT');
         return rows;
       } catch (error) {
-        // The error says more than one of the rollback, which fails if the connection is lost.
+        // This error says more than that of the rollback, which fails if the connection is lost.
         if (!hasSessions) await client.query('ROLLBACK').catch(() => {});
         throw error;
       } finally {

@@ -16,7 +16,7 @@ export const setDeadline = (callback: () => void, milliseconds: number): NodeJS.
   setTimeout(() => setImmediate(callback), milliseconds);
 
 /**
- * Waits for a response of the database for at most so many ms. Does not cancel the statement, so use it for reads only.
+ * Rejects if the database does not respond within `milliseconds`. Does not cancel the statement, so use it for reads only.
  * @throws {DatabaseTimeoutError}
  */
 export const withinTime = <Answer>(answer: Promise<Answer>, milliseconds: number): Promise<Answer> => {

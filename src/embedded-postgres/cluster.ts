@@ -37,7 +37,7 @@ const POLL_INTERVAL = 50;
 const MIB = 1_048_576;
 /** PostgreSQL's default, in MiB. */
 const DEFAULT_SHARED_BUFFERS = 128;
-/** Holds the indexes on id and tag of some million plants; inserts with random ids change them in random places. In MiB. */
+/** In MiB. Holds the indexes on id and tag of a few million plants, because inserts with random ids change random pages. */
 const SHARED_BUFFERS = 512;
 
 type ClusterOptions = { dataDir: string; binaries: Binaries; account: ServerAccount };
@@ -57,7 +57,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
     });
   };
 
-  /** Creates the data directory under another name first, so that one that exists is complete. */
+  /** Creates the data directory under another name and then renames it, so that an existing one is always complete. */
   const initialize = async () => {
     if (existsSync(directory)) return;
     const unfinished = `${directory}.new`;

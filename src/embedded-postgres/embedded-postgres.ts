@@ -40,7 +40,7 @@ export const leaseEmbeddedPostgres = async (dataDir: string): Promise<DatabaseLe
     if (unlockAfterStart) await cluster.start().finally(unlockAfterStart);
     const unlock = tryLock(lockFile, 'shared');
     const url = unlock && (await cluster.runningUrl());
-    // Between the two locks another process may have stopped the server. Then try again.
+    // Another process may have stopped the server between the two locks; if so, try again.
     if (unlock && url) return { url, release: () => release(unlock) };
     unlock?.();
     await setTimeout(LOCK_POLL_INTERVAL);

@@ -32,7 +32,7 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
     /** `rows`: plants read by all exports since the process started. */
     counts: counts as Readonly<typeof counts>,
     /**
-     * Reads all plants that match, ordered by id, as of a single point in time. Has no timeout as a whole.
+     * Reads all plants that match, ordered by id, as of a single point in time. Has no overall timeout.
      * @param use called once there are bytes to read, so an earlier error can still set the response status
      * @throws {OverloadedError} {SearchTimeoutError} errors of PostgreSQL and of `use`
      */

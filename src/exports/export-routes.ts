@@ -29,11 +29,11 @@ type ExportRoutesOptions = {
   requireReadScope: RequestHandler;
   /** @returns a signal that is aborted with the error that cuts the export off */
   watchToken: (request: Request, response: Response) => AbortSignal;
-  /** How long the client may read nothing, in ms. */
+  /** How long the client may stop reading, in ms. */
   stallTimeout: number;
 };
 
-/** Adds `GET /plants/export`. To be added before `/plants/:id`, which also matches the path. */
+/** Adds `GET /plants/export`. Must be added before `/plants/:id`, which also matches the path. */
 export const addExportRoutes =
   ({ plantExports, requireReadScope, watchToken, stallTimeout }: ExportRoutesOptions) =>
   (router: Router): void =>

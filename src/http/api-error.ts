@@ -59,7 +59,7 @@ export const defineErrors = <Kind extends string>(table: Record<Kind, Definition
 
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Where the error page is about an error, below the base path. */
+/** The path of an error's section on the error page, below the base path. */
 export const errorPath = (code: number): string => `/docs/errors#${code}`;
 
 type ApiErrorOptions = { headers?: Record<string, string>; fields?: FieldError[] | undefined; cause?: unknown };

@@ -16,7 +16,7 @@ export const commonErrors = defineErrors({
     title: 'Content type or encoding not supported',
     when: 'the content type or encoding is not supported',
     advice:
-      'Send application/json, application/merge-patch+json with PATCH, or also application/x-ndjson or text/csv to an import. Compress with gzip, deflate or br, or not at all.',
+      'Send application/json, application/merge-patch+json with PATCH, or application/x-ndjson or text/csv for an import. Compress with gzip, deflate or br, or not at all.',
     example: 'The Content-Type must be application/json.',
   },
   bodyTooLarge: {
@@ -75,7 +75,7 @@ export const commonErrors = defineErrors({
   preconditionFailed: {
     code: 1204,
     status: 412,
-    when: 'If-Match or If-None-Match does not hold; nothing was changed',
+    when: 'the condition in If-Match or If-None-Match is not met; nothing was changed',
     advice: 'Read the resource again, decide whether the request still makes sense, and send it with the new ETag.',
     example: 'The plant with the id 17 does not meet the preconditions of the request.',
   },
@@ -90,7 +90,7 @@ export const commonErrors = defineErrors({
     code: 1500,
     status: 503,
     isFault: false,
-    when: 'too many requests wait; this one changed nothing',
+    when: 'too many requests are waiting; this one changed nothing',
     advice: 'Retry after the seconds in the Retry-After header, and wait longer each time.',
     example: 'Too many requests are waiting for the database. Try again later.',
   },
@@ -121,7 +121,7 @@ export const commonErrors = defineErrors({
     code: 1599,
     status: 500,
     title: 'Internal error',
-    when: 'the service has a bug',
+    when: 'the service has a bug, or lacks a database privilege',
     advice: 'Report the X-Request-Id of the response to the operator. The log has the cause.',
     example: 'Internal error. The log has the cause.',
   },

@@ -28,7 +28,7 @@ export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknow
   throw describeFields(result.error, 'The body', body);
 };
 
-/** The error 1003 for what a schema found in `value`. `whole`: the name of what has the fields. */
+/** The error 1003 for the problems that a schema found in `value`. `whole`: what messages call the value as a whole. */
 export const describeFields = ({ issues }: z.ZodError, whole: string, value: unknown): ApiError => {
   const fields = issues.map(({ path, message }) => ({
     pointer: path.map((key) => `/${String(key)}`).join(''),
@@ -38,10 +38,10 @@ export const describeFields = ({ issues }: z.ZodError, whole: string, value: unk
   return new ApiError(commonErrors.fieldWrong, `${sentences.join('; ')}.`, { fields });
 };
 
-/** A name is like those that we know, or it is quoted. */
+/** Names that look unlike those of our parameters are quoted. */
 const quoteName = (name: string) => (/^\w{1,60}$/.test(name) ? name : quoteValue(name));
 
-/** A message with the value that it is about, unless that is missing. */
+/** Adds the wrong value to a message, unless the value is missing. */
 const withValue = (message: string, whole: unknown, path: PropertyKey[]): string => {
   let value = whole;
   for (const key of path) {

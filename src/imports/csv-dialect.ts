@@ -2,10 +2,10 @@ import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { quoteValue } from '../quote-value.ts';
 
-/** What may separate fields; the first is the default. */
+/** The possible delimiters; the first is the default. */
 const DELIMITERS = [',', ';', '\t'];
 
-/** How many bytes of a file to look at. */
+/** The maximum number of bytes of a file to examine. */
 const MAX_HEAD = 16_384;
 
 /** `start`: where the header row begins, in bytes. `line`: its line, from 1. */
@@ -15,7 +15,7 @@ type Dialect = { delimiter: string; start: number; line: number };
  * Recognizes the delimiter from the header row, or from a first line `sep=;` as Excel writes it.
  * @param head the beginning of the file; a line `sep=` is ASCII, so its length is that in bytes
  * @param given overrides what is recognized; `tab` is a tab
- * @returns undefined if it needs more of the file
+ * @returns undefined if more of the file is needed
  * @throws {ApiError} 1000 for UTF-16, 1003 for another delimiter in a line `sep=`
  */
 export const recognizeDialect = (head: string, isWhole: boolean, given?: string): Dialect | undefined => {
@@ -37,7 +37,7 @@ export const recognizeDialect = (head: string, isWhole: boolean, given?: string)
   return { delimiter: chosen ?? named, start: row.length, line: 2 + blank.split('\n').length - 1 };
 };
 
-/** The one that separates the columns `id` and `name`. */
+/** The delimiter that separates the columns `id` and `name`. */
 const delimiterOf = (row: string) =>
   DELIMITERS.find((delimiter) => {
     const names = row.split(delimiter).map((name) => toColumnName(name.trim().replace(/^"(.*)"$/, '$1')));

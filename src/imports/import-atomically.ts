@@ -43,7 +43,7 @@ export const importAtomically = async (
     const writer = await repository.open({ ...options, dryRun: options.dryRun || tally.counts.failed > 0 }, cut);
     try {
       for await (const chunk of chunksOf([plants.toSorted(byId)])) {
-        // All of them, even if too many fail: these are not in line order.
+        // Counts all outcomes, even if too many fail, because they are not in line order.
         tally.addAll(chunk, await writer.store(chunk));
         signal.throwIfAborted();
       }

@@ -19,7 +19,7 @@ type ImportBodyOptions = {
   bodies: { limit: number; slots: BodySlots };
   /** How long the client may pause between bytes, in ms. */
   pauseTimeout: number;
-  /** How long its bytes may contain no row, in ms. */
+  /** How long the client may send bytes without a complete row, in ms. */
   rowTimeout: number;
 };
 
@@ -76,7 +76,7 @@ async function* whileWanted(bytes: AsyncIterable<Buffer>, signal: AbortSignal) {
   }
 }
 
-/** Calls `onTimeout` if no row arrives for so many ms, without the time that the consumer takes. */
+/** Calls `onTimeout` if no row arrives within `milliseconds`, excluding the time that the consumer takes. */
 async function* withTimer(turns: AsyncIterable<ImportRow[]>, milliseconds: number, onTimeout: () => void) {
   let timer = setTimeout(onTimeout, milliseconds);
   try {

@@ -29,7 +29,7 @@ export async function* chunksOf(
 }
 
 type LanesOptions = {
-  /** Called before the first chunk, because a writer may hold a connection, and the client may send its rows slowly. */
+  /** Called before the first chunk rather than earlier, because a writer may hold a connection while the client is slow. */
   open: () => Promise<ImportWriter>;
   pace: Pace;
   tally: ImportTally;
@@ -46,7 +46,7 @@ type LanesOptions = {
  */
 export const createLanes = ({ open, pace, tally, signal, onStored, onFailed }: LanesOptions) => {
   let writer: ImportWriter | undefined;
-  /** Chunks in order, until they are stored. `after`: the last line of the chunk before. */
+  /** Chunks in order, until they are stored. `after`: the last line of the previous chunk. */
   const unfinished = new Set<{ ids: Set<bigint>; after: number; settled: Promise<void> }>();
   let sentUpTo = 0;
   let failure: { cause: unknown } | undefined;

@@ -23,7 +23,7 @@ const importSummarySchema = z.object({
     )
     .max(MAX_ERRORS + 1)
     .describe('All failed rows in line order: at most `maxErrors`, and the one that stopped the import.'),
-  stoppedAt: z.int().min(1).optional().describe('The line of the row that was one failure too many (`maxErrors`).'),
+  stoppedAt: z.int().min(1).optional().describe('The line of the failed row that exceeded `maxErrors`.'),
   message: z.string().optional().describe('With status 400: why the import stopped, and what is stored.'),
 });
 
@@ -46,10 +46,9 @@ const importPlants: Operation = {
   operationId: 'importPlants',
   summary: 'Import plants',
   description:
-    'Creates plants from a file: NDJSON with one NewPlant per line, CSV with a header row that names `id`, `name` and ' +
-    'optionally `tag`, or a JSON array. NDJSON and CSV files may have any size; the size limit for request bodies applies ' +
-    'to each row, and to a JSON array as a whole. Rows are stored during the upload. If the import is interrupted, the ' +
-    'error message says up to which line every row is stored. The request timeout applies to each pause of the upload.',
+    'Creates plants from NDJSON with one NewPlant per line, CSV with a header row (`id`, `name`, `tag`), both of any size, ' +
+    'or a JSON array. Rows are stored during the upload. If it is interrupted, the error message gives the line up to ' +
+    'which all rows are stored.',
   scopes: ['plants:write'],
   parameters: parametersOf('query', importQuerySchema),
   body: {
@@ -76,7 +75,7 @@ const importPlants: Operation = {
       content: summaryOf('All rows but one are stored', 1999),
     },
     400: {
-      description: 'An ImportSummary: more than `maxErrors` rows failed, or at least one with `atomic`.',
+      description: 'An ImportSummary, if too many rows failed; or an Error.',
       content: summaryOf('A row failed in an atomic import, so nothing is stored', 0),
     },
   },

@@ -23,7 +23,7 @@ export const createImportPace = ({ lastRequestAt }: { lastRequestAt: () => numbe
   let nextAt = 0;
   const mustYield = () => performance.now() - lastRequestAt() <= QUIET_AFTER;
 
-  /** By the clock: a statement that waits for a lock delays no other import. */
+  /** Turns follow the clock rather than a queue, so that a statement that waits for a lock delays no other import. */
   const waitForTurn = async () => {
     const now = performance.now();
     const startsAt = Math.max(now, nextAt);

@@ -91,7 +91,7 @@ const importInChunks = async (
     const isUnknown = lanes.isAnyUnknown() || counts.created + counts.replaced > 0;
     const cause = stopSignal.aborted ? stopSignal.reason : reason;
     const stored = describeStored(storedUpTo, counts.failed, isUnknown);
-    // If nothing is stored, it can be repeated as it is.
+    // If nothing is stored, the import can be repeated unchanged.
     const repeat = isUnknown || storedUpTo > 0 ? adviseRepeat(options) : 'Repeat the import.';
     const advice = isOfFile(cause) ? `Correct the file first. ${repeat}` : repeat;
     throw new ImportInterruptedError(

@@ -18,7 +18,7 @@ type ImportRoutesOptions = {
   outputBudget: OutputBudget;
 };
 
-/** Adds `POST /plants/import`. To be added before `/plants/:id`, which also matches the path. */
+/** Adds `POST /plants/import`. Must be added before `/plants/:id`, which also matches the path. */
 export const addImportRoutes =
   ({ importer, requireWriteScope, watchToken, readRows, outputBudget }: ImportRoutesOptions) =>
   (router: Router): void =>

@@ -33,7 +33,7 @@ export const createTally = ({ onConflict, maxErrors }: Pick<ImportOptions, 'onCo
     if (!isOver()) counts.failed += 1;
   };
 
-  /** The first errors in line order: as many as may occur, and the one that stopped the import. */
+  /** The first errors in line order: at most `maxErrors`, and the one that stopped the import. */
   const firstErrors = () => errors.toSorted((a, b) => a.line - b.line).slice(0, maxErrors + 1);
   /** The line at which the import stops. Rows have outcomes in any order, so it can move back until all have one. */
   const stoppedAt = () => (isOver() ? firstErrors().at(-1)?.line : undefined);

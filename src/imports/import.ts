@@ -25,8 +25,8 @@ export const importQuerySchema = z.strictObject({
     .enum(CONFLICT_MODES, `must be ${CONFLICT_MODES.join(', ')}`.replace(/, (?=\w+$)/, ' or '))
     .default('error')
     .describe(
-      'What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the name and tag of the ' +
-        'plant. If an id occurs twice in an import, the first row wins: with `skip` later rows are skipped, otherwise they fail.',
+      'What to do with a row whose id is taken: report it as failed (`error`), skip it, or replace the plant. ' +
+        'If an id occurs twice in an import, the first row wins.',
     ),
   dryRun: flag.describe('Checks everything and stores nothing'),
   atomic: flag.describe(`Stores all rows or none; at most ${formatCount(MAX_ATOMIC_ROWS)} rows`),
@@ -40,7 +40,7 @@ export const importQuerySchema = z.strictObject({
   delimiter: z
     .enum([',', ';', 'tab', '\t'], 'must be a comma, a semicolon or tab')
     .optional()
-    .describe('What separates the fields of CSV: `,` `;` or `tab`; by default recognized from the header row'),
+    .describe('The delimiter of CSV; by default recognized from the header row'),
 });
 
 /** What to do with a row whose id is taken, whether to store nothing or all or none, and how many rows may fail. */
@@ -64,7 +64,6 @@ export type ImportRow = PlantRow | RowError;
 /** Reads the rows of an import, some at a time. Throws once the signal is aborted, even while it waits for bytes. */
 export type ReadRows = (signal: AbortSignal) => AsyncIterable<ImportRow[]>;
 
-/** The number of characters of a plant's name and tag. */
 export const lengthOf = ({ name, tag }: NewPlant): number => name.length + (tag?.length ?? 0);
 
 export type ImportCounts = { created: number; replaced: number; skipped: number; failed: number };
@@ -86,7 +85,7 @@ export type ImportProgress = ImportCounts & { storedUpTo: number };
 export type ImportSummary = ImportCounts & {
   /** All failed rows, in line order: at most `maxErrors` + 1. */
   errors: RowError[];
-  /** The line of the row that was one failure too many. No row after it counts as failed, but some may be stored. */
+  /** The line of the failed row that exceeded `maxErrors`. No row after it counts as failed, but some may be stored. */
   stoppedAt?: number | undefined;
   /** Whether the whole input was read and, in an atomic import, no row failed. */
   isAccepted: boolean;
@@ -128,7 +127,7 @@ export class ImportInterruptedError extends Error {
   }
 }
 
-/** How to continue after an interruption, without storing a row twice or leaving out one. */
+/** How to continue after an interruption, without storing a row twice or skipping one. */
 export const adviseRepeat = ({ onConflict }: Pick<ImportOptions, 'onConflict'>): string =>
   `Repeat the import with onConflict=${onConflict === 'replace' ? 'replace' : 'skip'}.`;
 

@@ -44,8 +44,8 @@ type Import = {
 };
 
 /**
- * How long statements in progress may take after an import was stopped, in ms. Usually they take less, and the response can
- * say what is stored; one that waits for a lock must not hold the slot of a client that is gone.
+ * How long statements in progress may take after an import was stopped, in ms. Most finish sooner, so that the response can
+ * say what is stored. A statement that waits for a lock must not hold the slot of a disconnected client.
  */
 const GRACE = 5000;
 

@@ -8,7 +8,7 @@ import { withoutByteOrderMark } from './split-lines.ts';
 /** The maximum number of fields in a record, because even an empty field takes memory. */
 const MAX_FIELDS = 1000;
 
-/** The size in bytes of the pieces to parse. The parser cannot be interrupted, and takes up to 7 ms if each row lacks fields. */
+/** The size in bytes of the pieces to parse. The parser cannot be interrupted, and takes up to 7 ms per piece if every row lacks fields. */
 const PIECE = 512;
 
 export type CsvField = {

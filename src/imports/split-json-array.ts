@@ -11,7 +11,7 @@ const CLOSING = [0x5d, 0x7d];
 
 /**
  * Splits a JSON array into the texts of its elements, numbered from 1. Does not check that these are JSON.
- * @returns undefined now and then within a long element
+ * @returns the elements, and undefined now and then within a long one
  * @throws {ApiError} 1000 if the text is not an array
  */
 export function* splitJsonArray(text: string): Generator<{ element: string; line: number } | undefined> {

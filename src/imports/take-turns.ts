@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** How long to work before other requests get their turn, in ms. */
+/** How long to work before other requests get a turn, in ms. */
 const TURN = 1;
 
 /**

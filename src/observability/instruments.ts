@@ -8,8 +8,8 @@ import { createMetricsServer } from './metrics-server.ts';
 type InstrumentsOptions = MetricsOptions & { config: Pick<Config, 'metrics' | 'tracing'>; logger: Logger };
 
 /**
- * Metrics if METRICS_PORT is set, traces if OTEL_EXPORTER_OTLP_ENDPOINT is set. What is not set is not loaded, and adds
- * nothing to a request.
+ * Metrics if METRICS_PORT is set, traces if OTEL_EXPORTER_OTLP_ENDPOINT is set. Neither is loaded, or adds
+ * work to a request, unless it is set.
  */
 export const createInstruments = async (options: InstrumentsOptions) => {
   const { config, logger, worker } = options;

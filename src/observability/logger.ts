@@ -30,7 +30,7 @@ export const createLog = ({ level, format, worker }: LogOptions) => {
     fd: 1,
     maxLength: MAX_WAITING,
     ...(readable
-      ? // Only a terminal is sure to read what is written to it. With a minLength of 0, flush would not wait.
+      ? // Only a terminal always reads what is written to it. With a minLength of 0, flush would not wait.
         { sync: process.stdout.isTTY === true, minLength: 1 }
       : { sync: false, periodicFlush: FLUSH_INTERVAL, minLength, maxWrite }),
   });

@@ -30,11 +30,11 @@ export const createMetrics = ({ worker, errorCodes, droppedLines = () => 0 }: Me
     handleMetricsRequests(registry);
   }
 
-  /** A number that is read when the metrics are. */
+  /** A number that is read with each scrape. */
   const watch = (name: string, help: string, read: () => number) => {
     const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read()) });
   };
-  /** The same for a number that only grows. */
+  /** Like `watch`, for a number that only grows. */
   const watchTotal = (name: string, help: string, read: () => number) => {
     const collect = () => {
       counter.reset();

@@ -10,7 +10,7 @@ const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 export const createQueueMetrics = ({ registry }: { registry: Registry }) => {
   const common = { labelNames: ['queue'] as const, registers: [registry] };
   const queues = new Map<string, ObservedQueue>();
-  /** Reads a number of each queue when the metrics are read. */
+  /** Reads a number of each queue with each scrape. */
   const watch = (name: string, help: string, read: (queue: ObservedQueue) => number) => {
     const collect = () => {
       for (const [queue, observed] of queues) gauge.set({ queue }, read(observed));

@@ -4,7 +4,7 @@ import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts
 import { createStatementQueue } from '../batching/statement-queue.ts';
 import { isLockTimeout } from '../database/database-error.ts';
 
-/** How long an attempt may wait for a lock, in ms: of those that shared a statement, nearly all wait for none. */
+/** How long an attempt may wait for a lock, in ms. Of the writes that shared a statement, nearly all find theirs free. */
 const ATTEMPT_LOCK_TIMEOUT = 10;
 /** The pause after an attempt, in ms. */
 const PAUSE = 100;
@@ -18,7 +18,7 @@ type LockedPlantsOptions = {
 type Write<Result> = {
   /** Sends the write through a shared queue, which checks `isLocked` when it is its turn. */
   share: () => Promise<Result>;
-  /** Sends it in a statement of its own. `lockTimeout`: in ms */
+  /** Sends the write in a statement of its own. `lockTimeout`: in ms */
   send: (lockTimeout: number) => Promise<Result>;
   bytes: number;
   isAbandoned?: (() => boolean) | undefined;
@@ -28,17 +28,17 @@ type Write<Result> = {
 
 /**
  * Keeps the writes of plants that another transaction has locked out of the shared queues, so that other writes do not wait
- * for them: they are tried in a queue of their own until they succeed or are out of time.
+ * for them. They are retried in a queue of their own until they succeed or time out.
  */
 export const createLockedPlants = ({ limits, observe, lateError }: LockedPlantsOptions) => {
-  // Apart, so that many writes that wait for a lock do not delay those that only shared a statement with one.
+  // Separate queues, so that writes that wait for a lock do not delay writes that only shared a statement with one.
   const firstAttempts = createStatementQueue({ limits, observe, lateError });
   const nextAttempts = createStatementQueue({ limits: { ...limits, batches: 1 }, lateError });
   /** The number of writes that wait for each locked plant. */
   const waiting = new Map<bigint, number>();
 
   const tryUntilUnlocked = async <Result>({ send, bytes, isAbandoned, timeLeft }: Write<Result>): Promise<Result> => {
-    // An attempt that is under way at the deadline would leave the outcome unknown.
+    // An attempt in progress at the deadline would leave the outcome unknown.
     for (let attempts = firstAttempts; timeLeft() > PAUSE; attempts = nextAttempts) {
       try {
         return await attempts({ send: () => send(ATTEMPT_LOCK_TIMEOUT), bytes, isAbandoned, timeout: timeLeft() });

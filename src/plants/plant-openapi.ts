@@ -5,6 +5,7 @@ import { json, parametersOf, reference, toJsonSchema } from '../openapi/openapi.
 import { newPlantSchema, plantPatchSchema, plantSchema } from './plant.ts';
 import { plantErrorCodes } from './plant-api-errors.ts';
 import { plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
+import { snippets } from './plant-snippets.ts';
 
 /** The schemas that the operations refer to. */
 export const plantSchemas = {
@@ -25,12 +26,17 @@ const examples = (first: object, second: object) => ({
 const plants = examples(ginkgo, fir);
 const plantsWithIds = examples({ id: 17, ...ginkgo }, { id: 18, ...fir });
 
+/** Markdown that Swagger UI shows closed. */
+const listSnippets = Object.entries(snippets)
+  .map(([language, code]) => `<details><summary>${language}</summary>\n\n\`\`\`\n${code}\n\`\`\`\n\n</details>`)
+  .join('\n\n');
+
 const createPlant: Operation = {
   operationId: 'createPlant',
   summary: 'Create a plant',
   description:
     'Creates a plant under an id that the client chooses, and responds once it is committed. Never overwrites: an id ' +
-    'that is taken is an error, even for an identical plant.',
+    `that is taken is an error, even for an identical plant.\n\n${listSnippets}`,
   scopes: ['plants:write'],
   parameters: idempotent.parameters,
   body: json('NewPlant', plantsWithIds),

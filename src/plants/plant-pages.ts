@@ -91,7 +91,7 @@ export type Columns = {
   tags: string | null;
 };
 
-/** A page of at most `limit` plants from one that has one more if others follow. */
+/** Makes a page of at most `limit` plants. The input has one more if others follow. */
 const toPlantPage = (found: Columns, limit: number): PlantPage => {
   const ids = found.ids?.split(',') ?? [];
   const names: (string | null)[] = JSON.parse(found.names ?? '[]');
@@ -108,7 +108,6 @@ const toPlantPage = (found: Columns, limit: number): PlantPage => {
   };
 };
 
-/** In bytes. */
 export const contentBytes = Prisma.sql`(octet_length(name) + coalesce(octet_length(tag), 0))`;
 
 /** Plants in the order in which they are found, column by column: Prisma takes twice as long row by row. */

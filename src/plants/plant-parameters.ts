@@ -10,7 +10,7 @@ const MAX_IDS = 100;
 const ID_WRONG = 'must be an integer, from -9223372036854775808 to 9223372036854775807, in decimal digits';
 const LIMIT_WRONG = `must be an integer from 1 to ${MAX_LIMIT}`;
 /**
- * The maximum length of `q`, in code points. PostgreSQL compares it at every position of a name, and no timeout can end that
+ * The maximum length of `q`, in code points. PostgreSQL compares it at every position of a name, and no timeout can interrupt that
  * within one row: with a name of 1 MB (the default `BODY_LIMIT`), a longer `q` could take seconds.
  */
 const MAX_Q_LENGTH = 100;
@@ -40,7 +40,7 @@ const cursor = z
   .transform((text) => Buffer.from(text, 'base64url').toString())
   .pipe(int64Text(CURSOR_WRONG));
 
-/** The query of `GET /plants/{id}`. Reads refuse unknown parameters: a script with `?page=2` must not read page 1 for ever. */
+/** The query of `GET /plants/{id}`. Reads refuse unknown parameters: a script with `?page=2` must not read page 1 forever. */
 export const noQuerySchema = z.strictObject({});
 
 /** The query of `GET /plants`. The parameters have no examples, because Swagger UI would fill them in. */

@@ -25,7 +25,7 @@ export const createPlantReader = ({ repository, limits, lateError, longReads, ob
     let row: Promise<StoredPlant | undefined> | undefined;
     return (reader: Reader) => {
       readers.push(reader);
-      // Once all requests of the batch are here: the one that has the most time left decides.
+      // Starts once all requests of the batch are known: the one with the most time left determines the timeout.
       row ??= setImmediate().then(() =>
         longReads({
           send: () => repository.findLong(id),

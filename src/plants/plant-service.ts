@@ -93,7 +93,7 @@ export const createPlantService = ({ repository, keyed, limits, observeQueue }: 
     }
   };
 
-  /** Writes to a plant only if it meets the condition and has not changed since. Tries again if it has. */
+  /** Writes to a plant only if it meets the condition and has not changed since. Retries if it has changed. */
   const writeIf = async <Result>({ id, condition, bytes, request, write }: Write<Result>): Promise<Result> => {
     const timeLeft = startTimer(limits.changes.deadline);
     while (timeLeft() > 0) {

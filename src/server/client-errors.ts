@@ -14,7 +14,7 @@ export const REQUEST_NOT_HTTP = new ApiError(commonErrors.requestNotHttp);
 export const CONNECT_NOT_ALLOWED = new ApiError(commonErrors.methodNotAllowed, 'CONNECT is not allowed here.', {
   headers: { Allow: '' },
 });
-/** A client that ends its side of the connection within a body has disconnected, or lost what it was sending. */
+/** The client closed its side of the connection in the middle of a body. */
 const ENDED_EARLY = 'HPE_INVALID_EOF_STATE';
 const BODY_ENDED_EARLY = new ApiError(commonErrors.requestNotHttp, 'The client stopped sending within the body.');
 const BODY_NOT_HTTP = new ApiError(commonErrors.requestNotHttp, 'The body is not valid HTTP/1.1.');
@@ -67,7 +67,7 @@ export const createRefusals = ({ connections, onRefused = () => {} }: RefusalsOp
   const respondToClientError = (error: ClientError, socket: Socket): void => {
     const apiError = toApiError(error);
     const { current, last, unfinished } = connections.find(socket) ?? {};
-    // Node.js reports a request once. The connection stays open, and the next request on it has its own time.
+    // Node.js reports a request once. The connection stays open, and the next request on it has its own timeout.
     if (error.code === TIMEOUT && current?.req.complete === false && current.locals?.failBody) return;
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
     // This is the rest of a body whose request already has its response.
@@ -76,7 +76,7 @@ export const createRefusals = ({ connections, onRefused = () => {} }: RefusalsOp
     else if (last !== current) connections.replaceLast(socket, () => refuseConnection(socket, apiError));
     // Nothing may follow the response that is being sent.
     else if (last.headersSent) enqueue(socket, () => endInStages(socket));
-    // The handler responds, as only it knows what it did with the first part of the body.
+    // The handler responds, because only the handler knows what is stored.
     else if (last.locals?.failBody) last.locals.failBody(error.code === ENDED_EARLY ? BODY_ENDED_EARLY : BODY_NOT_HTTP);
     // The request is logged as aborted.
     else if (error.code === ENDED_EARLY) refuseConnection(socket, apiError);

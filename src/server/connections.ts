@@ -30,7 +30,7 @@ type Connection = {
   waiting: (() => void)[];
   /** The response to the most recently read request, until it is finished. */
   last?: ServedResponse | undefined;
-  /** The last request, if its response was finished before all of its body arrived; until the rest arrives. */
+  /** A request that was answered before its body was complete, until the rest arrives. */
   unfinished?: IncomingMessage | undefined;
   /** Response bytes that the client has accepted, and when that count last changed, in ms. */
   accepted: number;
@@ -158,9 +158,10 @@ export const createConnections = () => {
       }
     },
     /**
-     * Closes connections whose clients are gone, where Node.js would notice it only with the response. A client that has
-     * ended its side may wait for it, or have closed the connection. Then its system resets the connection when data
-     * arrives, here an interim response (RFC 9110 §15.2). While a connection is not read, a write of nothing shows a reset.
+     * Closes connections whose clients are gone, which Node.js would notice only when it sends the response. A client that has
+     * ended its side may still wait for the response, or may have closed the connection. In the second case its system resets
+     * the connection when data arrives, here an interim response (RFC 9110 §15.2). An empty write detects a reset while the
+     * connection is not being read.
      */
     probe: (): void => {
       for (const [socket, { current }] of connections) {

@@ -8,7 +8,7 @@ import { CONNECT_NOT_ALLOWED, createRefusals, REQUEST_NOT_HTTP } from './client-
 import { createConnections } from './connections.ts';
 import type { MessageClasses } from './message-classes.ts';
 
-/** In ms. Load balancers usually keep connections for 60 s. They must close first, or they may lose a request. */
+/** In ms. Load balancers usually keep connections for 60 s. They must close a connection first, or a request may be lost. */
 const KEEP_ALIVE_TIMEOUT = 75_000;
 /** How often to check for slow requests and stalled responses, in ms. */
 const TIMEOUT_CHECK_INTERVAL = 1000;
@@ -42,7 +42,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL,
   });
-  // A client that has sent its last request may end its side, and gets its responses. Missing in the types of Node.js.
+  // A client that ends its side after its last request still gets its responses. The types of Node.js lack the option.
   Object.assign(server, { httpAllowHalfOpen: true });
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
   const connections = createConnections();

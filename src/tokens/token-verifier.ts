@@ -12,12 +12,12 @@ const MAX_KNOWN_TOKENS = 10_000;
 const TOKEN_PATTERN = /^plant_[\w-]{43}$/;
 
 /**
- * Resolves with the token if it is valid: it exists, and is neither expired nor revoked. `again`: it was valid when the request
- * began, so the answer comes from the database, or from the token's expiry, and not from a cache.
+ * Resolves with the token if it is valid: it exists, and is neither expired nor revoked. `again`: the token was valid when
+ * the request began. It is then checked in the database, or by its expiry, and not in a cache.
  */
 export type VerifyToken = (text: string, again?: 'again') => Promise<VerifiedToken | undefined>;
 
-/** Limits for the lookups of tokens that were valid before, and of all others. */
+/** Limits for lookups of tokens that were valid before, and for all other lookups. */
 export type TokenLimits = Record<'tokens' | 'newTokens', BatchLimits>;
 
 type TokenVerifierOptions = {
@@ -29,7 +29,7 @@ type TokenVerifierOptions = {
 
 type Hash = Uint8Array<ArrayBuffer>;
 
-/** Verifies tokens. Cached tokens and texts that do not match TOKEN_PATTERN cost no query. */
+/** Verifies tokens. Cached tokens, and texts that cannot be tokens of the service, need no query. */
 export const createTokenVerifier = ({ tokens, limits, verifyJwt }: TokenVerifierOptions): VerifyToken => {
   /** Concurrent lookups share a statement. The same prepared statement serves any number of tokens. */
   const findEach = async (hashes: Hash[]) => {

@@ -3,7 +3,7 @@ import { bearerToken, tokenNotValid } from './require-scope.ts';
 import type { VerifyToken } from './token-verifier.ts';
 
 /**
- * Checks the token of a request again and again until its response is sent, for requests that may take hours.
+ * Checks the token of a request repeatedly until its response is sent, for requests that may take hours.
  * @returns a signal that is aborted with code 1101 once the token is revoked or expired
  */
 export type WatchToken = (request: Request, response: Response) => AbortSignal;

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from '@jest/globals';
@@ -16,6 +17,12 @@ test('openapi-types.ts was generated from the current openapi.json (if not: npm 
 test('the client depends on the version of openapi-fetch that these tests use', () => {
   const versionIn = (path: string, kind: string) => JSON.parse(readFileSync(path, 'utf8'))[kind]['openapi-fetch'];
   expect(versionIn('client/package.json', 'dependencies')).toBe(versionIn('package.json', 'devDependencies'));
+});
+
+test('importing the client says what it needs if JSON cannot keep the digits of ids, as in Node.js 20', () => {
+  const code = "delete JSON.rawJSON; await import('./client/plant-client.ts')";
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', code], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([1, expect.stringContaining('needs JSON.rawJSON: Node.js 22')]);
 });
 
 const start = useTestServices();

@@ -39,14 +39,15 @@ export const spreadsheetObstacle =
 /** Has LibreOffice save the files, which takes some seconds for each. */
 export const saveSpreadsheets = (folder: string): void => {
   const profile = `-env:UserInstallation=${pathToFileURL(join(folder, 'profile'))}`;
-  const soffice = (file: string, ...options: string[]) =>
-    execFileSync('soffice', [profile, '--headless', '--outdir', folder, ...options, join(folder, file)]);
+  // --outdir must follow --convert-to.
+  const convert = (file: string, format: string, ...options: string[]) =>
+    execFileSync('soffice', [profile, '--convert-to', format, '--outdir', folder, ...options, join(folder, file)]);
   const open = (name: string, columns = '') => {
     writeFileSync(join(folder, `${name}.csv`), SOURCE);
-    soffice(`${name}.csv`, '--convert-to', 'ods', `--infilter=${FILTER}:44,34,76,1${columns}`);
+    convert(`${name}.csv`, 'ods', `--infilter=${FILTER}:44,34,76,1${columns}`);
   };
   const save = (spreadsheet: string, name: string, tokens: string) => {
-    soffice(`${spreadsheet}.ods`, '--convert-to', `csv:${FILTER}:${tokens}`);
+    convert(`${spreadsheet}.ods`, `csv:${FILTER}:${tokens}`);
     renameSync(join(folder, `${spreadsheet}.csv`), join(folder, name));
   };
   open('numbers');

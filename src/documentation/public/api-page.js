@@ -42,13 +42,19 @@ const names = {
   '#servers': 'Server',
   '.examples-select-element': 'Example',
   '.body-param__text': 'Request body',
+  '.opblock-section-request-body input[type="file"]': 'Request body',
+};
+
+const setName = (element, name) => {
+  if (element.ariaLabel !== name) element.ariaLabel = name;
 };
 
 const setNames = () => {
   for (const [selector, name] of Object.entries(names)) {
-    for (const element of document.querySelectorAll(selector)) {
-      if (element.ariaLabel !== name) element.ariaLabel = name;
-    }
+    for (const element of document.querySelectorAll(selector)) setName(element, name);
+  }
+  for (const select of document.querySelectorAll('[data-param-name] select')) {
+    setName(select, select.closest('[data-param-name]').dataset.paramName);
   }
 };
 

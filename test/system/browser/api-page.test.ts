@@ -157,6 +157,21 @@ describeUnless(browserObstacle, 'the API page in a browser', () => {
     await page.close();
   });
 
+  test('shows how to import on two screens, and code in three languages', async () => {
+    const { page } = await open();
+    const importing = page.locator('.opblock[id$="-importPlants"]');
+    await importing.locator('.opblock-summary-control').click();
+    await importing.locator('.response').last().waitFor();
+    expect((await importing.boundingBox())?.height).toBeLessThanOrEqual(1600);
+    await page.locator('.opblock[id$="-createPlant"] .opblock-summary-control').click();
+    const code = page.locator('.opblock[id$="-createPlant"] details');
+    await code.last().locator('summary').click();
+    expect(await code.locator('summary').allInnerTexts()).toEqual(['curl', 'JavaScript', 'Python']);
+    expect(await code.last().innerText()).toContain('"id": 9223372036854775807');
+    expect(await findBarriers(page)).toEqual([]);
+    await page.close();
+  });
+
   test('fits a phone screen', async () => {
     const { page, authorize, tryOut } = await open(PHONE);
     const width = () => page.evaluate('document.documentElement.scrollWidth');
