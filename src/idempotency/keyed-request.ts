@@ -25,9 +25,10 @@ const EXPECTED = `must be 1 to ${MAX_LENGTH} visible ASCII characters, in double
  * §3.3.3), or the same text without quotes, as most clients send it.
  * @throws {ApiError} code 1300
  */
-export const readIdempotencyKey = ({ headersDistinct }: Pick<Request, 'headersDistinct'>): string | undefined => {
-  const [text, ...others] = headersDistinct['idempotency-key'] ?? [];
-  if (text === undefined) return undefined;
+export const readIdempotencyKey = (request: Pick<Request, 'headers' | 'headersDistinct'>): string | undefined => {
+  // First, because most requests have none, and Node.js computes `headersDistinct` for all headers.
+  if (request.headers['idempotency-key'] === undefined) return undefined;
+  const [text = '', ...others] = request.headersDistinct['idempotency-key'] ?? [];
   if (others.length > 0) throw keyInvalid('There is more than one Idempotency-Key header.');
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1]?.replace(/\\(.)/g, '$1');
   const key = quoted ?? (text.startsWith('"') ? '' : text);
