@@ -358,10 +358,10 @@ describe('with other settings', () => {
 
 test('where plants are distributed, a key is refused', async () => {
   const answerOnce = createAnswerOnce({ isDistributed: async () => true });
-  const request = { headersDistinct: { 'idempotency-key': ['a'] } } as never;
+  const request = { headers: { 'idempotency-key': 'a' }, headersDistinct: { 'idempotency-key': ['a'] } } as never;
   let changes = 0;
   const change = async () => changes++;
   await expect(answerOnce(request, {} as never, () => '', change)).rejects.toMatchObject({ code: 1303 });
-  await answerOnce({ headersDistinct: {} } as never, {} as never, () => '', change);
+  await answerOnce({ headers: {} } as never, {} as never, () => '', change);
   expect(changes).toBe(1);
 });
