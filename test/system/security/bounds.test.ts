@@ -91,6 +91,26 @@ describe('a client that pipelines', () => {
     await unlock();
   });
 
+  test('leaves no waiting requests behind if it disconnects', async () => {
+    await start();
+    const unlock = await lockPlants(service.database.url);
+    let parsed = 0;
+    const count = () => {
+      parsed++;
+    };
+    subscribe('http.server.request.start', count);
+    // More than may wait in total.
+    for (let clients = 0; clients < 250; clients++) (await open()).write(request('GET', '/plants/1').repeat(10));
+    await waitUntil('the waiting requests', () => parsed > 2100);
+    unsubscribe('http.server.request.start', count);
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await unlock();
+    const answers = await exchange(
+      request('GET', '/plants/1').repeat(9) + request('GET', '/plants/1', undefined, ['Connection: close']),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(404));
+  });
+
   test('with HTTP/1.0 has no request processed without a response', async () => {
     await start();
     const http10 = (text: string) => text.replace('HTTP/1.1', 'HTTP/1.0');
