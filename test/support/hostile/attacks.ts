@@ -60,8 +60,8 @@ const leaveImport =
       if (socket) await closed(socket, PATIENCE);
     });
 
-/** Attacks that once crashed the store or blocked other clients, by name. */
-export const attacks: Record<string, Attack> = {
+/** Attacks by which many connections or bytes once crashed the store or blocked other clients, by name. */
+export const floods: Record<string, Attack> = {
   'pipelined reads of a large plant, never read': sendAndNeverRead(14, (token, largeId) =>
     pipelined(requestBytes(token, `/plants/${largeId}`), 300),
   ),
@@ -96,6 +96,10 @@ export const attacks: Record<string, Attack> = {
   'searches without an index': sendAndRead(6, ({ token }) =>
     requestBytes(token, '/plants?q=zq', { headers: ['Connection: close'] }),
   ),
+};
+
+/** Attacks by which few requests once held up others, by name. */
+export const holdUps: Record<string, Attack> = {
   'searches of long names for something nearly there': sendAndRead(8, ({ token }) =>
     requestBytes(token, `/plants?q=${'x'.repeat(99)}y`, { headers: ['Connection: close'] }),
   ),
