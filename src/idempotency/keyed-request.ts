@@ -26,13 +26,14 @@ const EXPECTED = `must be 1 to ${MAX_LENGTH} visible ASCII characters, in double
  * @throws {ApiError} code 1300
  */
 export const readIdempotencyKey = (request: Pick<Request, 'headers' | 'headersDistinct'>): string | undefined => {
-  // First, because most requests have none, and Node.js computes `headersDistinct` for all headers.
-  if (request.headers['idempotency-key'] === undefined) return undefined;
-  const [text = '', ...others] = request.headersDistinct['idempotency-key'] ?? [];
-  if (others.length > 0) throw keyInvalid('There is more than one Idempotency-Key header.');
+  // Node.js joins several headers by a comma and a space, which no valid key contains.
+  const text = request.headers['idempotency-key'] as string | undefined;
+  if (text === undefined) return undefined;
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1]?.replace(/\\(.)/g, '$1');
   const key = quoted ?? (text.startsWith('"') ? '' : text);
   if (/^[\x21-\x7e]+$/.test(key) && key.length <= MAX_LENGTH) return key;
+  if ((request.headersDistinct['idempotency-key']?.length ?? 0) > 1)
+    throw keyInvalid('There is more than one Idempotency-Key header.');
   const shown = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
   throw keyInvalid(`The Idempotency-Key is ${JSON.stringify(shown)} and ${EXPECTED}.`);
 };
