@@ -142,7 +142,8 @@ export const createService = async (options: ServiceOptions) => {
     onRefused: instruments.countRefusal,
   });
   const stopDeleting = startDeletingExpiredAnswers({
-    deleteExpired: kept.deleteExpired,
+    // Where plants are distributed no answer is kept, and the workers do not have the table.
+    deleteExpired: async () => !(await repository.isDistributed()) && kept.deleteExpired(),
     lastRequestAt: plants.lastRequestAt,
     onFailed: (error) => logger.warn({ err: error }, 'could not delete expired answers of idempotency keys'),
   });
