@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { startLoad } from './client-load.ts';
+import { type LoadOptions, startLoad } from './client-load.ts';
 import { compareWithTable } from './compare-with-table.ts';
 import type { Findings, World } from './fault.ts';
 import type { Ledger } from './ledger.ts';
@@ -18,12 +18,8 @@ export type Promises = {
   mayLoseAnswers?: boolean;
 };
 
-type UnderLoad = {
+type UnderLoad = Omit<LoadOptions, 'token'> & {
   world: World;
-  /** Where the clients send plants. */
-  url: string;
-  /** By default 64. */
-  clients?: number | undefined;
   /** Causes a fault and repairs it; resolves after the repair. */
   fault: (ledger: Ledger) => Promise<void>;
   promises: Promises;
@@ -36,8 +32,8 @@ const AFTERMATH = 1500;
 const PATIENCE = 30_000;
 
 /** Runs a fault while clients store plants, and judges the outcome. */
-export const underLoad = async ({ world, url, clients, fault, promises }: UnderLoad): Promise<Findings> => {
-  const load = startLoad({ url, clients, token: world.token });
+export const underLoad = async ({ world, fault, promises, ...options }: UnderLoad): Promise<Findings> => {
+  const load = startLoad({ ...options, token: world.token });
   const { ledger } = load;
   await setTimeout(WARM_UP);
   const endPauses = watchPauses();
@@ -47,7 +43,7 @@ export const underLoad = async ({ world, url, clients, fault, promises }: UnderL
   await setTimeout(AFTERMATH);
   await load.end();
   const pause = endPauses();
-  const table = await compareWithTable(ledger, world.postgres.url);
+  const table = await compareWithTable(ledger, world.postgres.url, options.plants);
   return {
     ...findingsOf(ledger),
     ...table,

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import { NOTHING_SET, projectFolder } from './store-process.ts';
@@ -42,7 +43,7 @@ const compose = await findCompose();
 /** Why this machine cannot run the containers, with further images; undefined if it can. */
 export const findObstacle = async (...images: string[]): Promise<string | undefined> => {
   if (!(await succeeds(docker('version')))) return 'Docker is not running';
-  if (compose === undefined) return 'neither `docker compose` nor `docker-compose` found';
+  if (composeObstacle) return composeObstacle;
   for (const image of [...BASE_IMAGES, ...images]) {
     const isThere = (await succeeds(docker('image', 'inspect', image))) || (await succeeds(docker('pull', image)));
     if (!isThere) return `the image ${image} is not here and cannot be pulled`;
@@ -50,8 +51,40 @@ export const findObstacle = async (...images: string[]): Promise<string | undefi
   return undefined;
 };
 
+/** Without an engine, Compose can still check a file. */
+export const composeObstacle = compose ? undefined : 'neither `docker compose` nor `docker-compose` found';
+
+/** @throws {Error} what is wrong with a compose file */
+export const checkComposeFile = (file: string, profiles: string[]) => {
+  const options = profiles.flatMap((profile) => ['--profile', profile]);
+  return run(compose?.program ?? '', [...(compose?.words ?? []), '--file', file, ...options, 'config', '--quiet']);
+};
+
+/** As in docker-compose.yml. */
+const HAPROXY_IMAGE = 'haproxy:3.2';
+/** Where Debian installs HAProxy. */
+const HAPROXY = '/usr/sbin/haproxy';
+
+/**
+ * The image of HAProxy that docker-compose.yml names; where it cannot be pulled, one with the HAProxy of this machine.
+ * @returns undefined if there is none
+ */
+export const findHaproxyImage = async (): Promise<string | undefined> => {
+  if ((await findObstacle(HAPROXY_IMAGE)) === undefined) return HAPROXY_IMAGE;
+  if ((await findObstacle()) || !existsSync(HAPROXY)) return undefined;
+  const standIn = `plant-store-test-haproxy-${randomBytes(4).toString('hex')}`;
+  const entrypoint = JSON.stringify([HAPROXY, '-W', '-db', '-f', '/usr/local/etc/haproxy/haproxy.cfg']);
+  const files = `${HAPROXY} $(ldd ${HAPROXY} | grep -o '/[^ ]*')`;
+  const change = `--change 'USER 99' --change 'ENTRYPOINT ${entrypoint}'`;
+  await run('sh', [
+    '-c',
+    `tar --create --dereference --absolute-names ${files} | docker import ${change} - ${standIn}`,
+  ]);
+  return standIn;
+};
+
 /** The stack of docker-compose.yml with its own name, ports and image. */
-export const createStack = async () => {
+export const createStack = async (haproxyImage = HAPROXY_IMAGE) => {
   const name = `plant-store-test-${randomBytes(4).toString('hex')}`;
   const [port, studioPort, proxyPort] = [await freePort(), await freePort(), await freePort()];
   const environment = {
@@ -59,6 +92,7 @@ export const createStack = async () => {
     ...UNSET,
     COMPOSE_PROJECT_NAME: name,
     PLANT_STORE_IMAGE: name,
+    HAPROXY_IMAGE: haproxyImage,
     PORT: String(port),
     STUDIO_PORT: String(studioPort),
     PROXY_PORT: String(proxyPort),
@@ -80,8 +114,8 @@ export const createStack = async () => {
     url: `http://127.0.0.1:${port}`,
     studioUrl: `http://127.0.0.1:${studioPort}`,
     proxyUrl: `http://127.0.0.1:${proxyPort}`,
-    /** Runs deploy/rolling-restart. */
-    restart: () => run('deploy/rolling-restart', [], environment),
+    /** Runs deploy/rolling-restart, with further settings. @returns what it prints */
+    restart: async (settings = {}) => (await run('deploy/rolling-restart', [], { ...environment, ...settings })).stdout,
     inspect,
     logs,
     build: () => command('build', 'prepare'),
@@ -101,7 +135,8 @@ export const createStack = async () => {
     down: () => command('down'),
     remove: async () => {
       await command('down', '--volumes', '--remove-orphans');
-      for (const image of [name, `${name}-studio`]) await succeeds(docker('image', 'rm', image));
+      const standIns = haproxyImage === HAPROXY_IMAGE ? [] : [haproxyImage];
+      for (const image of [name, `${name}-studio`, ...standIns]) await succeeds(docker('image', 'rm', image));
     },
   };
 };

@@ -11,6 +11,8 @@ type Exchange = {
   bytes: Uint8Array;
   /** How long the store may take to close the connection, in ms. */
   deadline?: number;
+  /** Where the connection comes from. */
+  localAddress?: string | undefined;
 };
 
 /**
@@ -18,11 +20,11 @@ type Exchange = {
  * @returns the responses, in order, without interim ones (RFC 9110 §15.2)
  * @throws {Error} if the connection is not closed in time
  */
-export const exchangeBytes = ({ port, bytes, deadline = 5000 }: Exchange): Promise<RawAnswer[]> =>
+export const exchangeBytes = ({ port, bytes, deadline = 5000, localAddress }: Exchange): Promise<RawAnswer[]> =>
   new Promise((resolve, reject) => {
     const received: Buffer[] = [];
     let failure: NodeJS.ErrnoException | undefined;
-    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    const socket = connect({ port, host: '127.0.0.1', localAddress }, () => socket.write(bytes));
     const tooLate = setTimeout(() => socket.destroy(new Error(`not closed within ${deadline} ms`)), deadline);
     socket.on('data', (chunk: Buffer) => received.push(chunk));
     socket.on('error', (error) => {

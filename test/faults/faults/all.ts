@@ -4,8 +4,8 @@ import { diskFull } from './disk-full.ts';
 import { networkStalled } from './network-stalled.ts';
 import { manyClients, tenTimesTheRate } from './overload.ts';
 import { postgresKilled, postgresStopped } from './postgres-down.ts';
+import { replicasKilled, rollingRestart } from './replicas.ts';
 import { retriesWithKeys } from './retries-with-keys.ts';
-import { rollingRestart } from './rolling-restart.ts';
 import { slowConnections } from './slow-connections.ts';
 import { slowDatabase } from './slow-database.ts';
 import { soak } from './soak.ts';
@@ -22,6 +22,7 @@ export const faults: readonly Fault[] = [
   storeKilled,
   retriesWithKeys,
   rollingRestart,
+  replicasKilled,
   standby,
   diskFull,
   slowConnections,

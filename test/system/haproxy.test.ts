@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { killChildren } from '../support/children.ts';
+import { haproxyObstacle, startHaproxy } from '../support/haproxy.ts';
+import { exchangeBytes } from '../support/raw-http.ts';
+import { describeUnless } from '../support/skip.ts';
+import { makeTemporaryFolder, removeDataFolder } from '../support/temporary-folder.ts';
+import { useTestServices } from '../support/use-test-service.ts';
+
+const REPLICAS = 3;
+
+/** A request in bytes. */
+const ask = (line: string, ...headers: string[]) =>
+  [`${line} HTTP/1.1`, 'Host: plants', 'Content-Length: 2', ...headers, '', '{}'].join('\r\n');
+
+describeUnless(haproxyObstacle(), 'HAProxy with deploy/haproxy/haproxy.cfg', () => {
+  let folder: string;
+  let port: number;
+  beforeEach(() => {
+    folder = makeTemporaryFolder();
+  });
+  afterEach(() => {
+    killChildren();
+    removeDataFolder(folder);
+  });
+  const startBefore = async (ports: number[]) => {
+    const { url } = await startHaproxy(ports, join(folder, 'haproxy.log'));
+    port = Number(new URL(url).port);
+  };
+  const send = (bytes: string, localAddress?: string) =>
+    exchangeBytes({ port, bytes: Buffer.from(bytes), localAddress });
+
+  describe('when a store is lost before it responds', () => {
+    /** What the stores received. The first to receive a request is lost; GET /fine they all answer. */
+    let received: string[];
+    let stores: Server[];
+    beforeEach(async () => {
+      received = [];
+      stores = Array.from({ length: REPLICAS }, () =>
+        createServer(async (request, response) => {
+          await buffer(request);
+          const line = `${request.method} ${request.url}`;
+          if (request.url === '/readyz' || request.url === '/livez') return response.end();
+          received.push(line);
+          if (request.url !== '/fine' && received.filter((one) => one === line).length === 1)
+            return request.socket.destroy();
+          return response.end();
+        }),
+      );
+      for (const store of stores) await once(store.listen(0, '127.0.0.1'), 'listening');
+      await startBefore(stores.map((store) => (store.address() as AddressInfo).port));
+    });
+    afterEach(() => {
+      for (const store of stores) {
+        store.close();
+        store.closeAllConnections();
+      }
+    });
+
+    const CLOSE = 'Connection: close';
+    const KEY = 'Idempotency-Key: "8e03978e"';
+
+    test.each([
+      ['GET /plants/17', CLOSE],
+      ['GET /plants/export', CLOSE],
+      ['POST /plants', KEY],
+      ['PUT /base/plants/17', KEY],
+      ['PATCH /plants/17?x=1', KEY],
+      ['DELETE /plants/17', KEY],
+    ])('%s, %s: sends it to another store', async (line, header) => {
+      expect(await send(ask(line, header, CLOSE))).toMatchObject([{ status: 200 }]);
+      expect(received).toEqual([line, line]);
+    });
+
+    test.each([
+      ['POST /plants', CLOSE],
+      ['PUT /plants/17', CLOSE],
+      ['DELETE /plants/17', CLOSE],
+      // Imports ignore the key.
+      ['POST /plants/import', KEY],
+    ])('%s, %s: sends it once, and says that the outcome is unknown', async (line, header) => {
+      const [answer] = await send(ask(line, header, CLOSE));
+      expect([answer?.status, JSON.parse(answer?.body ?? '')]).toEqual([
+        503,
+        { error: 1501, message: expect.stringContaining('outcome is unknown') },
+      ]);
+      expect(received).toEqual([line]);
+    });
+
+    test('a later request of a connection: sends it once, and closes the connection', async () => {
+      expect(await send(ask('GET /fine') + ask('POST /plants', CLOSE))).toMatchObject([{ status: 200 }]);
+      expect(received).toEqual(['GET /fine', 'POST /plants']);
+    });
+  });
+
+  describe('before three stores', () => {
+    const start = useTestServices();
+
+    test('all count the requests of a client together, by an address that it cannot forge', async () => {
+      const settings = { RATE_LIMIT: '6/60', TRUST_PROXY: '1' };
+      const first = await start(settings);
+      const options = { databaseUrl: first.database.url };
+      const services = [first, await start(settings, options), await start(settings, options)];
+      await startBefore(services.map(({ baseUrl }) => Number(new URL(baseUrl).port)));
+      const statusFrom = async (localAddress: string, forged: string) => {
+        const headers = [`X-Forwarded-For: ${forged}`, `Forwarded: for=${forged}`, 'Connection: close'];
+        return (await send(ask('POST /plants', ...headers), localAddress))[0]?.status;
+      };
+      const statuses: unknown[] = [];
+      for (let turn = 0; turn < 9; turn++) statuses.push(await statusFrom('127.0.0.2', `192.0.2.${turn}`));
+      expect(statuses).toEqual([401, 401, 401, 401, 401, 401, 429, 429, 429]);
+      expect(await statusFrom('127.0.0.3', '127.0.0.2')).toBe(401);
+      const keys = await first.database.query('SELECT key FROM rate_limits ORDER BY key');
+      expect(keys).toEqual([{ key: 'address:127.0.0.2' }, { key: 'address:127.0.0.3' }]);
+      const busy = services.filter(({ log }) => log.some(({ path }) => path === '/plants'));
+      expect(busy).toHaveLength(REPLICAS);
+    });
+  });
+});
