@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { readConfig } from '../../src/config/config.ts';
 import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import { createService } from '../../src/service.ts';
+import { otherSessions } from '../support/other-sessions.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
 const database = useTestDatabase({ each: true });
@@ -27,17 +28,14 @@ const start = async (environment: Record<string, string>) => {
   await service.start();
 };
 
-const connections = () =>
-  database.query('SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
-
 test('a port in use: start fails, and closes the metrics port and the database connections', async () => {
   const METRICS_PORT = String(await freePort());
   await expect(start({ PORT: takenPort, METRICS_PORT })).rejects.toThrow(/EADDRINUSE.*Set PORT or HOST/);
   await expect(fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).rejects.toThrow('fetch failed');
-  expect(await connections()).toEqual([]);
+  expect(await otherSessions(database)).toEqual([]);
 });
 
 test('a metrics port in use: start fails, and closes the database connections', async () => {
   await expect(start({ PORT: '0', METRICS_PORT: takenPort })).rejects.toThrow(/EADDRINUSE.*Set METRICS_PORT/);
-  expect(await connections()).toEqual([]);
+  expect(await otherSessions(database)).toEqual([]);
 });

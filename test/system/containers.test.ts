@@ -4,7 +4,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { variableNames } from '../../src/config/config.ts';
-import { createStack, docker, findObstacle, waitForContainer } from '../support/containers.ts';
+import { createStack, findObstacle, waitForContainer } from '../support/containers.ts';
+import { docker } from '../support/docker.ts';
 import { describeUnless, testUnless } from '../support/skip.ts';
 
 type Service = { environment: Record<string, unknown>; ports?: string[]; stop_grace_period: string };
