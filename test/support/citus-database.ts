@@ -28,6 +28,8 @@ export const createCitusDatabase = async (nodes: CitusNode[], name: string, temp
     nodes.map(async (node) => {
       const source = node === coordinator ? template : 'template0';
       await query(node.url, `CREATE DATABASE ${name} TEMPLATE ${source} STRATEGY file_copy`);
+      // As deploy/citus/store-role.sql does for the role of the store.
+      if (node !== coordinator) await query(node.url, `ALTER DATABASE ${name} SET lock_timeout = '400ms'`);
       await query(databaseOn(node, name), 'CREATE EXTENSION citus');
       // With it, the node connects to others (0) and to itself (-1).
       const { username, password } = new URL(node.url);
