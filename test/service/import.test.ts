@@ -17,6 +17,7 @@ import { useTestService, useTestServices } from '../support/use-test-service.ts'
 import { waitUntil } from '../support/wait-until.ts';
 
 const shared = useTestService();
+const noIndex = onCitus('no other unique index is possible');
 const startService = useTestServices();
 let service: TestService;
 beforeEach(async () => {
@@ -322,7 +323,7 @@ describe('a row', () => {
   });
 
   testUnless(
-    onCitus('no other unique index is possible'),
+    noIndex,
     'that violates a unique index of its own fails alone, and not because its id is taken',
     async () => {
       await start();

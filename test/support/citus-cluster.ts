@@ -18,6 +18,8 @@ const SETTINGS = Object.entries({
   'citus.node_conninfo': 'sslmode=prefer',
 });
 const LOCALE = 'C.UTF-8';
+/** In ms. */
+const START_TIMEOUT = 120_000;
 
 /** The official image, as in deploy/citus/compose.yml. */
 const [, IMAGE = ''] = /image: (citusdata\/\S+)/.exec(readFileSync('deploy/citus/compose.yml', 'utf8')) ?? [];
@@ -82,7 +84,9 @@ const startContainer = async (network: StartedNetwork, name: string): Promise<Ru
     })
     .withCommand(['postgres', ...SETTINGS.flatMap(([setting, value]) => ['-c', `${setting}=${value}`])])
     // Not the log: the image starts its server twice, first only on a socket.
-    .withWaitStrategy(Wait.forSuccessfulCommand(`pg_isready --username=${USER} --host=127.0.0.1`))
+    .withWaitStrategy(
+      Wait.forSuccessfulCommand(`pg_isready --username=${USER} --host=127.0.0.1`).withStartupTimeout(START_TIMEOUT),
+    )
     .start();
   const url = `postgresql://${USER}:${PASSWORD}@${container.getHost()}:${hostPort}/postgres`;
   return {

@@ -23,14 +23,13 @@ export const testUnless = (
   timeout?: number,
 ): void => unless(obstacle).test(name, body, timeout);
 
-type Skip = typeof describe.skip | typeof test.skip;
 type Named = (name: string, ...rest: unknown[]) => void;
 
-const withReason = <Function extends Skip>(skip: Function, reason: string): Function => {
+const withReason = <Api extends typeof describe.skip | typeof test.skip>(skip: Api, reason: string): Api => {
   const rename =
     (named: Named): Named =>
     (name, ...rest) =>
       named(`${name} [${reason}]`, ...rest);
   const each = (...table: unknown[]) => rename((skip.each as (...table: unknown[]) => Named)(...table));
-  return Object.assign(rename(skip as Named), { each }) as unknown as Function;
+  return Object.assign(rename(skip as Named), { each }) as unknown as Api;
 };
