@@ -530,7 +530,7 @@ describe('maxErrors', () => {
   });
 
   test('with conflicts', async () => {
-    await importPlants(numbered(1, 5000));
+    await importPlants(numbered(1, 8000));
     const { status, body } = await importPlants(numbered(1, 9000), { query: '?maxErrors=10' });
     const message = 'The import stopped at line 11 because more than 10 rows failed. Nothing is stored.';
     expect([status, body]).toMatchObject([400, { ...counts(0, 0, 0, 11), stoppedAt: 11, message }]);

@@ -42,7 +42,11 @@ export const createCitusDatabase = async (nodes: CitusNode[], name: string, temp
   );
   const url = databaseOn(coordinator, name);
   await query(url, 'SELECT citus_set_coordinator_host($1, $2)', [coordinator.host, coordinator.port]);
-  for (const { host, port } of workers) await query(url, 'SELECT citus_add_node($1, $2)', [host, port]);
+  for (const { host, port } of workers) {
+    const add = () => query(url, 'SELECT citus_add_node($1, $2)', [host, port]);
+    // Citus alters roles on the worker, which fails if another test makes it do so at the same moment.
+    await add().catch(add);
+  }
   return url;
 };
 
