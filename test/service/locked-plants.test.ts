@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { blockedStatements, waitForBlocked } from '../support/lock-table.ts';
-import { isOnCitus } from '../support/skip.ts';
 import { patientLookUps, type TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 
@@ -79,8 +78,7 @@ test('a transaction that is rolled back leaves the id to one of those that wait'
 
 test('a plant that stays locked: 503, code 1500, which says that nothing was changed', async () => {
   const slow = await start(
-    // On Citus, an attempt waits 40 times as long for a lock.
-    { REQUEST_TIMEOUT: isOnCitus ? '8' : '2' },
+    { REQUEST_TIMEOUT: '2' },
     { databaseUrl: service.database.url, requestLimits: patientLookUps },
   );
   const headers = { Authorization: `Bearer ${service.token}` };
