@@ -53,6 +53,7 @@ describe('classifyDatabaseError', () => {
     ['unreachable', 'query_wait_timeout'],
     ['unreachable', 'pgbouncer cannot connect to server'],
     ['interrupted', 'Client has encountered a connection error and is not queryable'],
+    ['interrupted', 'failure on connection marked as essential: worker-1:5432'],
     [undefined, 'something else'],
   ])('%s: an error without a code, %j', (failure, message) => {
     expect(classifyDatabaseError(new Error(message))).toBe(failure);

@@ -39,6 +39,8 @@ const FAILURES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
   ['unreachable', /^(timeout expired|Query read timeout|Connection terminated due to connection timeout|SASL: )/],
   ['unreachable', /^(The server does not support SSL|There was an error establishing an SSL)/],
   ['interrupted', /^(Connection terminated|Client has encountered a connection error)/],
+  // Citus lost a worker; its code is XX000.
+  ['interrupted', /^failure on connection marked as essential/],
 ];
 
 /** The database was lost, or did not respond in time, during a write. Whether the write took effect is unknown. */

@@ -38,10 +38,20 @@ export const createLockedPlants = ({ limits, observe, lateError }: LockedPlantsO
   const waiting = new Map<bigint, number>();
 
   const tryUntilUnlocked = async <Result>({ send, bytes, isAbandoned, timeLeft }: Write<Result>): Promise<Result> => {
-    // An attempt in progress at the deadline would leave the outcome unknown.
-    for (let attempts = firstAttempts; timeLeft() > PAUSE; attempts = nextAttempts) {
+    // On Citus, as long as the `lock_timeout` of the role.
+    let lastAttempt = 0;
+    const attempt = async () => {
+      const before = timeLeft();
       try {
-        return await attempts({ send: () => send(ATTEMPT_LOCK_TIMEOUT), bytes, isAbandoned, timeout: timeLeft() });
+        return await send(ATTEMPT_LOCK_TIMEOUT);
+      } finally {
+        lastAttempt = before - timeLeft();
+      }
+    };
+    // An attempt in progress at the deadline would leave the outcome unknown.
+    for (let attempts = firstAttempts; timeLeft() > PAUSE + lastAttempt; attempts = nextAttempts) {
+      try {
+        return await attempts({ send: attempt, bytes, isAbandoned, timeout: timeLeft() });
       } catch (error) {
         if (!isLockTimeout(error)) throw error;
       }

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
-import { startCitusCluster } from '../support/citus-cluster.ts';
+import { findCitusObstacle, startCitusCluster } from '../support/citus-cluster.ts';
+import { query } from '../support/postgres-server.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { databaseUrl, TEMPLATE } from '../support/test-database.ts';
 
@@ -16,20 +16,21 @@ const startPostgres = async (): Promise<void> => {
   const server = isOnCitus ? await startCitus() : ((await startContainer()) ?? (await startEmbedded()));
   Object.assign(globalThis, { stopPostgres: server.stop });
   process.env.TEST_POSTGRES_URL = server.url;
-  const client = new Client({ connectionString: server.url });
-  await client.connect();
-  // Tests create and drop hundreds of databases, and each waits for the disk otherwise. No test here stops this server.
-  for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes'])
-    await client.query(`ALTER SYSTEM SET ${setting} = off`);
-  await client.query('SELECT pg_reload_conf()');
-  await client.query(`CREATE DATABASE ${TEMPLATE}`);
-  await client.end();
+  await neverWaitForTheDisk(server.url);
+  await query(server.url, `CREATE DATABASE ${TEMPLATE}`);
   await promisify(execFile)(process.execPath, ['src/main.ts', 'migrate'], {
     env: { ...process.env, DATABASE_URL: databaseUrl(TEMPLATE) },
   });
 };
 
 export default startPostgres;
+
+/** Tests create and drop hundreds of databases, and each waits for the disk otherwise. No test here stops this server. */
+const neverWaitForTheDisk = async (url: string) => {
+  for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes'])
+    await query(url, `ALTER SYSTEM SET ${setting} = off`);
+  await query(url, 'SELECT pg_reload_conf()');
+};
 
 const startContainer = async () => {
   try {
@@ -65,11 +66,14 @@ const startEmbedded = async () => {
   return { url, stop };
 };
 
-/** With TEST_DATABASE=citus; needs CITUS_BIN. */
+/** With TEST_DATABASE=citus. */
 const startCitus = async () => {
+  const obstacle = await findCitusObstacle();
+  if (obstacle) throw new Error(`TEST_DATABASE is citus, but ${obstacle}.`);
   const folder = makeTemporaryFolder();
   const { coordinator, workers, stop } = await startCitusCluster(folder);
-  process.env.TEST_CITUS_NODES = [coordinator, ...workers].map(({ url }) => url).join(' ');
+  process.env.TEST_CITUS_NODES = JSON.stringify([coordinator, ...workers]);
+  for (const { url } of workers) await neverWaitForTheDisk(url);
   say('The tests run on a Citus cluster.');
   return {
     url: coordinator.url,

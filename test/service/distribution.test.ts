@@ -2,17 +2,16 @@ import { expect, test } from '@jest/globals';
 import { createDatabase, createPool } from '../../src/database/database.ts';
 import { createDistributionCheck, distribute, isDistributed } from '../../src/database/distribution.ts';
 import { Prisma } from '../../src/generated/prisma/client.ts';
-import { testUnless } from '../support/skip.ts';
+import { isOnCitus, onCitus, testUnless } from '../support/skip.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
 const database = useTestDatabase();
-const isOnCitus = process.env.TEST_CITUS_NODES !== undefined;
 
 test('knows whether plants is distributed, also without Citus', async () => {
   expect(await isDistributed(database.query)).toBe(isOnCitus);
 });
 
-testUnless(isOnCitus ? 'the tests run on Citus' : undefined, 'without Citus, says what to install', async () => {
+testUnless(onCitus('it is installed'), 'without Citus, says what to install', async () => {
   await expect(distribute(database.url, { shards: 8 })).rejects.toThrow(
     /^This database does not have the extension Citus\. .*shared_preload_libraries.*CREATE EXTENSION citus$/,
   );

@@ -1,9 +1,12 @@
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect } from '@jest/globals';
 import { Client } from 'pg';
 import { createAnswerOnce } from '../../src/idempotency/answer-once.ts';
+import { onCitus, unless } from '../support/skip.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { useTestService, useTestServices } from '../support/use-test-service.ts';
+
+const { describe, test } = unless(onCitus('keys are refused'));
 
 const service = useTestService();
 let number = 0;

@@ -11,11 +11,13 @@ import { SCOPES } from '../../src/tokens/token.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { blockedStatements, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
 import { scrape } from '../support/scrape.ts';
+import { onCitus, testUnless } from '../support/skip.ts';
 import { patientLookUps, type TestService } from '../support/test-service.ts';
 import { useTestService, useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const shared = useTestService();
+const noIndex = onCitus('no other unique index is possible');
 const startService = useTestServices();
 let service: TestService;
 beforeEach(async () => {
@@ -320,12 +322,18 @@ describe('a row', () => {
     expect(await count()).toBe(4999);
   });
 
-  test('that violates a unique index of its own fails alone, and not because its id is taken', async () => {
-    await start();
-    await service.database.query('CREATE UNIQUE INDEX ON plants (name)');
-    const { body } = await importPlants(lines({ id: 1, name: 'Fir' }, { id: 2, name: 'Fir' }, { id: 3, name: 'Yew' }));
-    expect(body).toMatchObject({ ...counts(2, 0, 0, 1), errors: [{ line: 2, id: 2, error: 1003 }] });
-  });
+  testUnless(
+    noIndex,
+    'that violates a unique index of its own fails alone, and not because its id is taken',
+    async () => {
+      await start();
+      await service.database.query('CREATE UNIQUE INDEX ON plants (name)');
+      const { body } = await importPlants(
+        lines({ id: 1, name: 'Fir' }, { id: 2, name: 'Fir' }, { id: 3, name: 'Yew' }),
+      );
+      expect(body).toMatchObject({ ...counts(2, 0, 0, 1), errors: [{ line: 2, id: 2, error: 1003 }] });
+    },
+  );
 });
 
 describe('an id that is taken', () => {
@@ -522,7 +530,7 @@ describe('maxErrors', () => {
   });
 
   test('with conflicts', async () => {
-    await importPlants(numbered(1, 5000));
+    await importPlants(numbered(1, 8000));
     const { status, body } = await importPlants(numbered(1, 9000), { query: '?maxErrors=10' });
     const message = 'The import stopped at line 11 because more than 10 rows failed. Nothing is stored.';
     expect([status, body]).toMatchObject([400, { ...counts(0, 0, 0, 11), stoppedAt: 11, message }]);
@@ -685,7 +693,10 @@ describe('an import is interrupted by', () => {
       // Requests are checked once a second.
       await setTimeout(event === 'the request times out' ? 2500 : 500);
       await unlock();
-      const [responseHead, body = ''] = (await answer).split('\r\n\r\n');
+      // A client that has ended its side gets interim responses while it waits.
+      const [responseHead, body = ''] = (await answer)
+        .replaceAll('HTTP/1.1 100 Continue\r\n\r\n', '')
+        .split('\r\n\r\n');
       expect(responseHead).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nConnection: close/i);
       expect(JSON.parse(body)).toMatchObject({ ...counts(2001), failed: 1 });
       expect(await count()).toBe(2001);

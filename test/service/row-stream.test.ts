@@ -4,6 +4,7 @@ import { openRowStream } from '../../src/database/row-stream.ts';
 import { createPlantExports } from '../../src/exports/export-plants.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
+import { otherSessions } from '../support/other-sessions.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -25,12 +26,7 @@ const open = ({ silenceTimeout = 60_000, signal = new AbortController().signal, 
     },
     signal,
   });
-const backends = async () =>
-  (
-    await database.query(
-      'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state IS NOT NULL AND pid <> pg_backend_pid()',
-    )
-  ).length;
+const backends = async () => (await otherSessions(database)).length;
 
 const insert = (count: number, bytes: number) =>
   database.query(`INSERT INTO plants SELECT id, repeat('x', ${bytes}) FROM generate_series(1, ${count}) AS id`);

@@ -1,9 +1,12 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, expect } from '@jest/globals';
 import { readConfig } from '../../src/config/config.ts';
 import { limitRequests, type RequestLimits } from '../../src/request-limits.ts';
-import { blockReadsOfPlant100, waitForBlockedRead } from '../support/slow-plants.ts';
+import { unless } from '../support/skip.ts';
+import { blockReadsOfPlant100, slowReadsObstacle, waitForBlockedRead } from '../support/slow-plants.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
+
+const { describe, test } = unless(slowReadsObstacle);
 
 let service: TestService;
 let endSearches: () => Promise<void>;

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { createPool } from '../../src/database/database.ts';
 import { createPoolStatements } from '../../src/database/statements.ts';
+import { otherSessions } from '../support/other-sessions.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -15,10 +16,7 @@ const create = (connections = 1) =>
   });
 
 const waitForTheEnd = () =>
-  waitUntil('the end of its connection', async () => {
-    const open = 'SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
-    return (await database.query(open)).length === 0;
-  });
+  waitUntil('the end of its connection', async () => (await otherSessions(database)).length === 0);
 
 test('closing closes connections that are being reserved, and no more are reserved', async () => {
   const statements = create();

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { otherSessions } from '../support/other-sessions.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -20,10 +21,7 @@ test('taken ids leave no errors in the log of PostgreSQL', async () => {
   expect((await Promise.all(posts)).map(({ body }) => body.error)).toEqual([1004, 1004, 1004, 1004, 1004]);
   await stopServer();
   // PostgreSQL adds up its statistics when a connection closes. Each failed statement is a transaction that was rolled back.
-  await waitUntil('the connections to close', async () => {
-    const others = "datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
-    return (await database.query(`SELECT FROM pg_stat_activity WHERE ${others}`)).length === 0;
-  });
+  await waitUntil('the connections to close', async () => (await otherSessions(database)).length === 0);
   const statistics =
     'SELECT xact_rollback, xact_commit > 10 AS counts FROM pg_stat_database WHERE datname = current_database()';
   const [row] = await database.query(statistics);

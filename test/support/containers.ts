@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { freePort } from '../../src/embedded-postgres/free-port.ts';
+import { docker, findImageObstacle } from './docker.ts';
 import { NOTHING_SET, projectFolder } from './store-process.ts';
+import { succeeds } from './succeeds.ts';
 import { waitUntil } from './wait-until.ts';
 
 const BASE_IMAGES = ['node:26-bookworm-slim', 'postgres:18'];
@@ -16,18 +18,9 @@ const UNSET = { ...NOTHING_SET, PUBLISH_ADDRESS: '' };
 const run = (program: string, words: string[], env = process.env) =>
   promisify(execFile)(program, words, { cwd: projectFolder, env, maxBuffer: 64 * 1024 * 1024 });
 
-/** @throws {Error} with the output of the command if it fails */
-export const docker = async (...words: string[]): Promise<string> => (await run('docker', words)).stdout.trim();
-
 /** Waits for a container longer than for other processes. @throws {Error} with its logs */
 export const waitForContainer = (what: string, holds: () => Promise<boolean>, logs: () => Promise<string>) =>
   waitUntil(what, holds, { patience: PATIENCE, explain: logs });
-
-const succeeds = (promise: Promise<unknown>) =>
-  promise.then(
-    () => true,
-    () => false,
-  );
 
 /** `docker compose`, or the older `docker-compose`. */
 const findCompose = async () => {
@@ -42,13 +35,7 @@ const compose = await findCompose();
 
 /** Why this machine cannot run the containers, with further images; undefined if it can. */
 export const findObstacle = async (...images: string[]): Promise<string | undefined> => {
-  if (!(await succeeds(docker('version')))) return 'Docker is not running';
-  if (composeObstacle) return composeObstacle;
-  for (const image of [...BASE_IMAGES, ...images]) {
-    const isThere = (await succeeds(docker('image', 'inspect', image))) || (await succeeds(docker('pull', image)));
-    if (!isThere) return `the image ${image} is not here and cannot be pulled`;
-  }
-  return undefined;
+  return (await findImageObstacle(...BASE_IMAGES, ...images)) ?? composeObstacle;
 };
 
 /** Without an engine, Compose can still check a file. */

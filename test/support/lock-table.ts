@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { isOnCitus } from './skip.ts';
 import type { TestDatabase } from './test-database.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -10,11 +11,13 @@ export const lockTable = async (databaseUrl: string, table: string): Promise<() 
   return () => client.end();
 };
 
-const BLOCKED = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+const BLOCKED = "WHERE datname = current_database() AND wait_event_type = 'Lock'";
+/** Includes the sessions on the workers. */
+const ALL_SESSIONS = isOnCitus ? 'citus_stat_activity' : 'pg_stat_activity';
 
 /** @returns the statements of a database that wait for a lock */
 export const blockedStatements = async ({ query }: TestDatabase): Promise<string[]> =>
-  (await query(`SELECT query ${BLOCKED}`)).map((row) => String(row.query));
+  (await query(`SELECT query FROM ${ALL_SESSIONS} ${BLOCKED}`)).map((row) => String(row.query));
 
 /** Waits until a statement whose text contains `part` waits for a lock. */
 export const waitForBlocked = (database: TestDatabase, part = ''): Promise<void> =>
@@ -23,4 +26,5 @@ export const waitForBlocked = (database: TestDatabase, part = ''): Promise<void>
   );
 
 /** Closes the connections whose statements wait for a lock. */
-export const terminateBlocked = ({ query }: TestDatabase) => query(`SELECT pg_terminate_backend(pid) ${BLOCKED}`);
+export const terminateBlocked = ({ query }: TestDatabase) =>
+  query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity ${BLOCKED}`);

@@ -9,14 +9,15 @@ import { loadBinaries } from '../../src/embedded-postgres/binaries.ts';
 import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import { assertReachable, findServerAccount, type ServerAccount } from '../../src/embedded-postgres/server-account.ts';
 import { spawnChild } from './children.ts';
+import { succeeds } from './succeeds.ts';
 
-const USER = 'plant_store';
-const PASSWORD = 'plant-store';
+export const USER = 'plant_store';
+export const PASSWORD = 'plant-store';
 /** How long PostgreSQL may take to start, in ms, including recovery. */
 const START_TIMEOUT = 60_000;
 const POLL_INTERVAL = 20;
 
-const initdbOptions = [`--username=${USER}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--pgdata=.'];
+const initdbOptions = [`--username=${USER}`, '--auth=scram-sha-256', '--encoding=UTF8', '--pgdata=.'];
 
 const baseSettings = `
 listen_addresses = '127.0.0.1'
@@ -34,20 +35,21 @@ type PostgresServerOptions = {
   fill?: (directory: string) => Promise<void>;
   /** Lines of postgresql.conf. */
   settings?: string;
+  locale?: string;
   /** Paths of the programs; by default, those of the embedded PostgreSQL. */
   binaries?: { initdb: string; postgres: string };
 };
 
 /** Creates a PostgreSQL server with default durability, which tests can stop, kill and copy. */
 export const createPostgresServer = async (options: PostgresServerOptions) => {
-  const { folder, name, fill, settings = '', binaries = await loadBinaries() } = options;
+  const { folder, name, fill, settings = '', locale = 'C', binaries = await loadBinaries() } = options;
   const account = findServerAccount(join(folder, name));
   const directory = makeFolder(join(folder, name), account);
   assertReachable(binaries.postgres, account);
   assertReachable(directory, account);
   const processOptions = { ...account, cwd: directory, env: { ...process.env, LC_ALL: 'C' } };
   if (fill) await fill(directory);
-  else await initialise(binaries.initdb, processOptions);
+  else await initialise(binaries.initdb, locale, processOptions);
   appendFileSync(join(directory, 'postgresql.conf'), settings);
   const port = await freePort();
   const url = `postgresql://${USER}:${PASSWORD}@127.0.0.1:${port}/postgres`;
@@ -65,7 +67,7 @@ export const createPostgresServer = async (options: PostgresServerOptions) => {
   const isUp = async (process: ChildProcess) => {
     for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {
       if (process.exitCode !== null) return false;
-      if (await answers(url)) return true;
+      if (await succeeds(query(url, 'SELECT'))) return true;
       await setTimeout(POLL_INTERVAL);
     }
     throw new Error(`PostgreSQL does not start; its log is ${join(folder, `${name}.log`)}`);
@@ -107,10 +109,10 @@ export const makeFolder = (path: string, account: ServerAccount): string => {
   return path;
 };
 
-const initialise = async (initdb: string, options: { cwd: string }) => {
+const initialise = async (initdb: string, locale: string, options: { cwd: string }) => {
   const passwordFile = `${options.cwd}-password`;
   writeFileSync(passwordFile, PASSWORD, { mode: 0o644 });
-  await promisify(execFile)(initdb, [...initdbOptions, `--pwfile=${passwordFile}`], options);
+  await promisify(execFile)(initdb, [...initdbOptions, `--locale=${locale}`, `--pwfile=${passwordFile}`], options);
   appendFileSync(join(options.cwd, 'postgresql.conf'), baseSettings);
 };
 
@@ -125,12 +127,6 @@ export const query = async (url: string, sql: string, values: unknown[] = []): P
     await client.end();
   }
 };
-
-const answers = (url: string) =>
-  query(url, 'SELECT').then(
-    () => true,
-    () => false,
-  );
 
 /** The children of a process, on Linux. Elsewhere there are none; they exit when they notice its death. */
 const childrenOf = (parent: number | undefined): number[] => {

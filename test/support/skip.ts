@@ -1,20 +1,35 @@
 import { describe, test } from '@jest/globals';
 
-const withReason = (name: string, reason: string) => `${name} [${reason}]`;
+/** Whether the tests run on a Citus cluster. */
+export const isOnCitus = process.env.TEST_DATABASE === 'citus';
 
-/** Unless there is an obstacle, describes tests; else Jest reports them as skipped, with the obstacle in the name. */
-export const describeUnless = (obstacle: string | undefined, name: string, body: () => void): void => {
-  if (obstacle === undefined) describe(name, body);
-  else describe.skip(withReason(name, obstacle), body);
-};
+/** An obstacle for tests that do not apply to Citus, or whose promise does not hold there (docs/scaling.md). */
+export const onCitus = (reason: string): string | undefined => (isOnCitus ? `on Citus, ${reason}` : undefined);
 
-/** The same for one test. `timeout` is in ms. */
+/** Jest's `describe` and `test`. If there is an obstacle, they skip, and Jest reports the obstacle in the name. */
+export const unless = (obstacle: string | undefined) =>
+  obstacle === undefined
+    ? { describe, test }
+    : { describe: withReason(describe.skip, obstacle), test: withReason(test.skip, obstacle) };
+
+export const describeUnless = (obstacle: string | undefined, name: string, body: () => void): void =>
+  unless(obstacle).describe(name, body);
+
+/** `timeout` is in ms. */
 export const testUnless = (
   obstacle: string | undefined,
   name: string,
   body: () => Promise<void>,
   timeout?: number,
-): void => {
-  if (obstacle === undefined) test(name, body, timeout);
-  else test.skip(withReason(name, obstacle), body, timeout);
+): void => unless(obstacle).test(name, body, timeout);
+
+type Named = (name: string, ...rest: unknown[]) => void;
+
+const withReason = <Api extends typeof describe.skip | typeof test.skip>(skip: Api, reason: string): Api => {
+  const rename =
+    (named: Named): Named =>
+    (name, ...rest) =>
+      named(`${name} [${reason}]`, ...rest);
+  const each = (...table: unknown[]) => rename((skip.each as (...table: unknown[]) => Named)(...table));
+  return Object.assign(rename(skip as Named), { each }) as unknown as Api;
 };

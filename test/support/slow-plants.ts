@@ -1,6 +1,9 @@
 import { Client } from 'pg';
+import { onCitus } from './skip.ts';
 import type { TestDatabase } from './test-database.ts';
 import { waitUntil } from './wait-until.ts';
+
+export const slowReadsObstacle = onCitus('no view can take the place of plants');
 
 /**
  * Inserts the plant 100, named "slow" with the tag "x", that PostgreSQL cannot read until the returned function is called.

@@ -7,6 +7,6 @@ export const stopAndCount = async ({ stopServer, database }: TestService): Promi
   await stopServer();
   // On another database, so that the question is not counted.
   const sessions = `SELECT FROM pg_stat_activity
-    WHERE datname = '${database.name}' AND application_name <> '${TEST_SESSION}'`;
+    WHERE datname = '${database.name}' AND application_name <> '${TEST_SESSION}' AND application_name NOT ILIKE 'citus%'`;
   await waitUntil('the end of all sessions', async () => (await database.administer(sessions)).length === 0);
 };

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { Pool } from 'pg';
 import { distribute } from '../../src/database/distribution.ts';
-import { createCitusDatabase } from './citus-cluster.ts';
+import { type CitusNode, createCitusDatabase, dropCitusDatabase } from './citus-database.ts';
 import { query } from './postgres-server.ts';
 
 /** The migrated database that tests clone. */
 export const TEMPLATE = 'plant_store_template';
 
 /** The nodes of the Citus cluster that the tests run on, the coordinator first; none on a single PostgreSQL. */
-const nodes = process.env.TEST_CITUS_NODES?.split(' ') ?? [];
+const nodes: CitusNode[] = JSON.parse(process.env.TEST_CITUS_NODES ?? '[]');
 
 /** The URL of a database on the tests' server. */
 export const databaseUrl = (name: string): string => {
@@ -43,10 +43,8 @@ export const createTestDatabase = async ({ migrated = true } = {}) => {
     /** Runs a statement on the database `postgres`, for what does not work from within this one. */
     administer,
     drop: async () => {
-      const drop = `DROP DATABASE ${name} WITH (FORCE)`;
-      if (nodes.length === 0) await administer(drop);
-      // Citus opens new sessions in between.
-      else for (const node of nodes) await query(node, drop).catch(() => query(node, drop));
+      if (nodes.length > 0) await dropCitusDatabase(nodes, name);
+      else await administer(`DROP DATABASE ${name} WITH (FORCE)`);
       await session.end();
     },
   };

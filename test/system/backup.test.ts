@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '../../src/tokens/token.ts';
 import { takeBaseBackup } from '../support/base-backup.ts';
-import { docker } from '../support/containers.ts';
+import { docker } from '../support/docker.ts';
 import { createPostgresServer, makeFolder, type PostgresServer } from '../support/postgres-server.ts';
 import { describeUnless } from '../support/skip.ts';
 import { runCommand } from '../support/store-process.ts';

@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { cursorAfter } from '../../src/plants/plant-parameters.ts';
-import { citusObstacle, createCitusDatabase, startCitusCluster } from '../support/citus-cluster.ts';
+import { findCitusObstacle, startCitusCluster } from '../support/citus-cluster.ts';
+import { createCitusDatabase, databaseOn } from '../support/citus-database.ts';
 import { query } from '../support/postgres-server.ts';
 import { describeUnless } from '../support/skip.ts';
 import { runCommand, type StoreProcess, startStore } from '../support/store-process.ts';
@@ -10,10 +11,10 @@ import { waitUntil } from '../support/wait-until.ts';
 
 jest.setTimeout(180_000);
 
-const NDJSON = 'application/x-ndjson';
+const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const PLANTS = 10_000;
 
-describeUnless(citusObstacle, 'on Citus', () => {
+describeUnless(await findCitusObstacle(), 'on Citus', () => {
   let folder: string;
   let cluster: Awaited<ReturnType<typeof startCitusCluster>>;
   let url: string;
@@ -21,8 +22,8 @@ describeUnless(citusObstacle, 'on Citus', () => {
   let token: string;
 
   const command = (database: string, ...words: string[]) => runCommand(words, { DATABASE_URL: database });
-  const call = async (method: string, path: string, body?: string, type = 'application/json') => {
-    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
+  const call = async (method: string, path: string, body?: string, more: Record<string, string> = {}) => {
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...more };
     const response = await fetch(store.url + path, { method, headers, ...(body && { body }) });
     return { status: response.status, text: await response.text() };
   };
@@ -33,8 +34,7 @@ describeUnless(citusObstacle, 'on Citus', () => {
   beforeAll(async () => {
     folder = makeTemporaryFolder();
     cluster = await startCitusCluster(folder);
-    const nodes = [cluster.coordinator, ...cluster.workers].map((server) => server.url);
-    url = await createCitusDatabase(nodes, 'plants');
+    url = await createCitusDatabase([cluster.coordinator, ...cluster.workers], 'plants');
     expect((await command(url, 'migrate')).code).toBe(0);
     await query(url, `INSERT INTO plants SELECT i, 'Yew' || i, 'Taxus' FROM generate_series(1, ${PLANTS}) AS i`);
     token = /^plant_\S+/.exec((await command(url, 'token', 'create', '--name', 'test')).stdout)?.[0] ?? '';
@@ -50,11 +50,7 @@ describeUnless(citusObstacle, 'on Citus', () => {
       () => cluster.coordinator.url,
       /^This database does not have the extension Citus\. .* CREATE EXTENSION citus\n$/,
     ],
-    [
-      'a worker',
-      () => url.replace(String(cluster.coordinator.port), String(cluster.workers[0]?.port)),
-      /^This is a worker\. Connect to the coordinator/,
-    ],
+    ['a worker', () => databaseOn(cluster.workers[0], 'plants'), /^This is a worker\. Connect to the coordinator/],
   ])('distribute on %s says what to do', async (_title, database, message) => {
     const { code, stderr } = await command(database(), 'distribute');
     expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
@@ -106,6 +102,12 @@ describeUnless(citusObstacle, 'on Citus', () => {
       expect((await call('GET', '/plants?id=20001&id=7')).text).toMatch(/^\[\{"id":7,.*\{"id":20001,.*\}\]$/);
       expect((await call('DELETE', '/plants/20001')).status).toBe(204);
       expect((await call('GET', '/plants/20001')).status).toBe(404);
+    });
+
+    test('an Idempotency-Key is refused', async () => {
+      const { status, text } = await call('POST', '/plants', '{"id":20002,"name":"Fir"}', { 'Idempotency-Key': '"a"' });
+      expect([status, JSON.parse(text)]).toMatchObject([400, { error: 1303 }]);
+      expect((await call('GET', '/plants/20002')).status).toBe(404);
     });
 
     test('of plants that are posted together, each gets its own outcome', async () => {
@@ -171,9 +173,9 @@ describeUnless(citusObstacle, 'on Citus', () => {
         }
       });
       await waitUntil('load', () => confirmed.length > 2000);
-      await worker?.kill();
+      await worker.kill();
       await waitUntil('failures', () => failures.size > 0);
-      await worker?.start();
+      await worker.start();
       const before = confirmed.length;
       await waitUntil('the recovery', () => confirmed.length > before + 1000);
       isOver = true;

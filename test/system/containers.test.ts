@@ -9,11 +9,11 @@ import {
   checkComposeFile,
   composeObstacle,
   createStack,
-  docker,
   findHaproxyImage,
   findObstacle,
   waitForContainer,
 } from '../support/containers.ts';
+import { docker } from '../support/docker.ts';
 import { describeUnless, testUnless } from '../support/skip.ts';
 
 type Service = {
