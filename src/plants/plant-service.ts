@@ -125,15 +125,18 @@ export const createPlantService = ({ repository, keyed, limits, observeQueue }: 
     { id, change, condition }: { id: bigint; change?: PlantChange; condition: PlantCondition | undefined },
   ): Promise<StoredPlant> => {
     const run = <Result>(send: () => Promise<Result>) =>
-      changes({ send: () => keyed.unlessInUse(request, send), bytes: 0, timeout: limits.changes.deadline });
+      changes({
+        send: () => keyed.unlessInUse(request, send),
+        bytes: request.bytes,
+        timeout: limits.changes.deadline,
+      });
     // Before the condition is checked: the first request may be what changed the plant.
     const known = condition && (await run(() => keyed.find(request, { id, change })));
     if (known) return known;
-    const bytes = textBytes(change?.name) + textBytes(change?.tag);
     const write = (expected?: StoredPlant, lockTimeout?: number) =>
       keyed.change(request, { id, change, expected, lockTimeout });
     try {
-      return await writeIf({ id, condition, bytes, request, write });
+      return await writeIf({ id, condition, bytes: request.bytes, request, write });
     } catch (error) {
       const isUnmet = error instanceof PlantUnknownError || error instanceof PlantChangedError;
       if (!isUnmet || request.answer !== undefined) throw error;

@@ -28,7 +28,7 @@ const connect = () => {
       create(
         Array.from({ length: BATCH }, (_, index) => {
           const id = firstId + index;
-          const request = { key: hash('sha256', `${id}`), fingerprint: hash('sha256', ''), startedAt: 0 };
+          const request = { key: hash('sha256', `${id}`), fingerprint: hash('sha256', ''), bytes: 0, startedAt: 0 };
           return { id: BigInt(id), name: 'Fir', request };
         }),
       ),

@@ -357,7 +357,7 @@ describe('with other settings', () => {
 });
 
 test('where plants are distributed, a key is refused', async () => {
-  const answerOnce = createAnswerOnce({ isDistributed: async () => true });
+  const answerOnce = createAnswerOnce({ isDistributed: async () => true, limits: { queueItems: 1, queueBytes: 1 } });
   const request = { headers: { 'idempotency-key': 'a' }, headersDistinct: { 'idempotency-key': ['a'] } } as never;
   let changes = 0;
   const change = async () => changes++;

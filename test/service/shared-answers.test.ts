@@ -1,0 +1,198 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { readConfig } from '../../src/config/config.ts';
+import { limitRequests } from '../../src/request-limits.ts';
+import { lockPlants } from '../support/lock-plants.ts';
+import { lockTable, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
+import type { TestService } from '../support/test-service.ts';
+import { useTestServices } from '../support/use-test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+let unlock = async () => {};
+afterEach(async () => {
+  await unlock();
+  unlock = async () => {};
+});
+// After the lock is released, as a service waits for its requests.
+const start = useTestServices();
+
+/** So long that no response is caused by a timeout. */
+const PATIENT = { REQUEST_TIMEOUT: '3600' };
+
+const post = (service: TestService, key: string, plant: object = { id: 1, name: 'Fir' }) =>
+  service.post(plant, { 'Idempotency-Key': key }).then(({ status, body, headers }) => {
+    const isReplayed = headers['idempotent-replayed'] === 'true';
+    return status === 200 ? (isReplayed ? 'replayed' : 'created') : `${status} ${body.error} ${body.message}`;
+  });
+type Outcome = Awaited<ReturnType<typeof post>>;
+
+const count = (outcomes: Outcome[]) => {
+  const counts: Record<string, number> = {};
+  for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+};
+
+const TOO_MANY =
+  '503 1500 Too many requests are waiting for the first one with their Idempotency-Key. Try again later.';
+
+test('requests that wait for the first one with their key are limited in number', async () => {
+  const service = await start({ ...PATIENT, QUEUE_LIMIT: '20' });
+  unlock = await lockPlants(service.database.url);
+  const first = post(service, 'a');
+  await waitForBlocked(service.database, 'idempotency_keys');
+  const others = Array.from({ length: 100 }, () => post(service, 'a'));
+  // While the table is locked, every response is a refusal.
+  expect(await Promise.race(others)).toBe(TOO_MANY);
+  await waitUntil('the other refusals', () => service.log.filter(({ error }) => error === 1500).length === 80);
+  await unlock();
+  expect(await first).toBe('created');
+  expect(count(await Promise.all(others))).toEqual({ replayed: 20, [TOO_MANY]: 80 });
+  // They no longer count.
+  expect(
+    count(await Promise.all(Array.from({ length: 21 }, () => post(service, 'b', { id: 2, name: 'Yew' })))),
+  ).toEqual({ created: 1, replayed: 20 });
+});
+
+test('requests that wait for the first one with their key are limited in bytes', async () => {
+  const { writes } = limitRequests(readConfig(PATIENT));
+  const service = await start(PATIENT, { requestLimits: { writes: { ...writes, queueBytes: 50_000 } } });
+  const plant = { id: 1, name: 'x'.repeat(10_000) };
+  unlock = await lockPlants(service.database.url);
+  const first = post(service, 'a', plant);
+  await waitForBlocked(service.database, 'idempotency_keys');
+  const others = Array.from({ length: 10 }, () => post(service, 'a', plant));
+  await waitUntil('the refusals', () => service.log.filter(({ error }) => error === 1500).length === 8);
+  await unlock();
+  expect(await first).toBe('created');
+  expect(count(await Promise.all(others))).toEqual({ replayed: 2, [TOO_MANY]: 8 });
+});
+
+test('requests that wait to look for their key count with their bodies', async () => {
+  const { changes } = limitRequests(readConfig(PATIENT));
+  const requestLimits = { changes: { ...changes, batches: 1, queueBytes: 30_000 } };
+  const service = await start(PATIENT, { requestLimits });
+  unlock = await lockTable(service.database.url, 'idempotency_keys');
+  const put = (key: string) =>
+    service
+      .request('put', '/plants/1')
+      .set({ 'Idempotency-Key': key, 'If-Match': '"x"' })
+      .send({ name: 'x'.repeat(10_000) })
+      .then(({ status }) => status);
+  const first = put('first');
+  await waitForBlocked(service.database, 'idempotency_keys');
+  const others = ['a', 'b', 'c', 'd'].map(put);
+  await waitUntil('the refusals', () => service.log.filter(({ error }) => error === 1500).length === 3);
+  await unlock();
+  expect([await first, ...(await Promise.all(others)).sort()]).toEqual([404, 404, 503, 503, 503]);
+});
+
+/** @returns the responses to all requests from now on, as long as they are in memory */
+const watchResponses = () => {
+  const responses: WeakRef<ServerResponse>[] = [];
+  const note = (message: unknown) =>
+    responses.push(new WeakRef((message as { request: IncomingMessage; response: ServerResponse }).response));
+  subscribe('http.server.request.start', note);
+  return { responses, stop: () => unsubscribe('http.server.request.start', note) };
+};
+
+const expectReleased = (responses: WeakRef<ServerResponse>[]) => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  return waitUntil('the release of the responses', () => {
+    collectGarbage();
+    return responses.every((response) => response.deref() === undefined);
+  });
+};
+
+describe.each([
+  ['the same key', () => 'a'],
+  ['keys of their own', (index: number) => `key-${index}`],
+])('a thousand requests in progress with %s', (_title, keyOf) => {
+  const sendAll = async (service: TestService, isEnough: (requests: number) => boolean) => {
+    unlock = await lockPlants(service.database.url);
+    const { responses, stop } = watchResponses();
+    const controller = new AbortController();
+    const statuses = Array.from({ length: 1000 }, (_, index) =>
+      fetch(`${service.baseUrl}/plants`, {
+        method: 'POST',
+        headers: {
+          Authorization: `Bearer ${service.token}`,
+          'Content-Type': 'application/json',
+          'Idempotency-Key': keyOf(index),
+        },
+        body: JSON.stringify({ id: keyOf(index).length > 1 ? index : 1, name: 'Fir' }),
+        signal: controller.signal,
+      }).then(
+        async (response) => {
+          await response.text();
+          return response.status;
+        },
+        () => 'none',
+      ),
+    );
+    await waitUntil('the requests', () => isEnough(responses.length));
+    stop();
+    return { responses, statuses, leave: () => controller.abort() };
+  };
+
+  test('are forgotten once they are answered', async () => {
+    const service = await start(PATIENT);
+    const { responses, statuses } = await sendAll(service, (requests) => requests === 1000);
+    await unlock();
+    expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
+    await expectReleased(responses);
+  });
+
+  test('are forgotten once their clients have left', async () => {
+    const service = await start(PATIENT);
+    const { responses, statuses, leave } = await sendAll(service, (requests) => requests === 1000);
+    leave();
+    expect(new Set(await Promise.all(statuses))).toEqual(new Set(['none']));
+    await unlock();
+    await expectReleased(responses);
+    // The first request had been sent to PostgreSQL.
+    expect(await post(service, keyOf(0), { id: keyOf(0).length > 1 ? 0 : 1, name: 'Fir' })).toBe('replayed');
+  });
+});
+
+describe('a key whose first request fails because of the database can be sent again', () => {
+  const UNKNOWN =
+    '503 1501 The database was lost or took too long. The outcome is unknown. Send the request again, with its ' +
+    'Idempotency-Key if it has one; if not, code 1004 then means that the plant was stored.';
+
+  test('its statement never ends', async () => {
+    const service = await start({ REQUEST_TIMEOUT: '4' });
+    await post(service, 'warm-up', { id: 2, name: 'Yew' });
+    unlock = await lockPlants(service.database.url);
+    expect(await post(service, 'a')).toBe(UNKNOWN);
+    await unlock();
+    expect([await post(service, 'a'), await post(service, 'a')]).toEqual(['created', 'replayed']);
+  });
+
+  test('its connection breaks', async () => {
+    const service = await start(PATIENT);
+    unlock = await lockPlants(service.database.url);
+    const outcomes = [post(service, 'a'), post(service, 'a')];
+    await waitForBlocked(service.database, 'idempotency_keys');
+    await terminateBlocked(service.database);
+    expect(await Promise.all(outcomes)).toEqual([UNKNOWN, UNKNOWN]);
+    await unlock();
+    expect([await post(service, 'a'), await post(service, 'a')]).toEqual(['created', 'replayed']);
+  });
+
+  test('there is no database for a while', async () => {
+    const service = await start();
+    const { name, administer } = service.database;
+    expect(await post(service, 'a')).toBe('created');
+    await administer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await administer(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${name}'`);
+    const away = '503 1501 The database cannot be reached; nothing was changed. Try again later.';
+    expect([await post(service, 'a'), await post(service, 'b', { id: 2, name: 'Yew' })]).toEqual([away, away]);
+    await administer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    expect(await post(service, 'a')).toBe('replayed');
+    expect(await post(service, 'b', { id: 2, name: 'Yew' })).toBe('created');
+  });
+});
