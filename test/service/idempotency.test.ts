@@ -109,6 +109,18 @@ describe('the same request again gets the first answer, and does nothing', () =>
   });
 });
 
+test('only hashes of a key and of its request are stored', async () => {
+  await post();
+  const rows = await service.database.query(`
+    SELECT octet_length(fingerprint) AS length, status, answer, expires_at > now() AS "isKept"
+    FROM idempotency_keys WHERE key = sha256('test\n${key}')`);
+  expect(rows).toEqual([{ length: 32, status: 200, answer: null, isKept: true }]);
+  const [columns] = await service.database.query(
+    "SELECT count(*)::int AS count FROM information_schema.columns WHERE table_name = 'idempotency_keys'",
+  );
+  expect(columns).toEqual({ count: 5 });
+});
+
 test('answers to requests that were wrong in themselves, and to wrong tokens, are not kept', async () => {
   const scoped = await service.tokens.create({ name: `read-${number}`, scopes: ['plants:read'], expiresAt: null });
   expect(errorOf(await post({ token: scoped }))).toEqual([403, 1102]);
