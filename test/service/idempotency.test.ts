@@ -277,6 +277,27 @@ test('a row that PostgreSQL refuses fails alone, and its key is not kept', async
   expect([retry.status, isReplayed(retry)]).toEqual([200, false]);
 });
 
+test.each(['post', 'put', 'patch', 'delete'] as const)(
+  '%s: a change whose key cannot be kept is not made',
+  async (method) => {
+    const body = { name: 'Yew' };
+    if (method !== 'post') await service.post({ id, name: 'Fir', tag: 'Abies' });
+    const change = () =>
+      method === 'post' ? post() : send(method, `/plants/${id}`, method === 'delete' ? {} : { body });
+    const before = await service.stored(BigInt(id));
+    await service.database.query('ALTER TABLE idempotency_keys ADD CONSTRAINT none CHECK (status = 0) NOT VALID');
+    try {
+      expect(errorOf(await change())).toEqual([500, 1599]);
+    } finally {
+      await service.database.query('ALTER TABLE idempotency_keys DROP CONSTRAINT none');
+    }
+    expect(await service.stored(BigInt(id))).toEqual(before);
+    const first = await change();
+    expect([200, 204]).toContain(first.status);
+    await expectReplay(change, first);
+  },
+);
+
 describe('a key that another instance is working on', () => {
   let other: Client;
   beforeEach(async () => {
