@@ -150,6 +150,20 @@ test('the key with another method, path, query, body or precondition is an error
   expect(await service.stored(BigInt(id))).toMatchObject({ name: 'Fir', tag: 'Abies' });
 });
 
+test('the key of a change with only another method, plant or precondition is an error', async () => {
+  for (const other of [id, id + 1]) await service.post({ id: other, name: 'Fir' });
+  const body = { name: 'Yew', tag: 'Taxus' };
+  expect((await send('put', `/plants/${id}`, { body })).status).toBe(200);
+  const others = [
+    () => send('patch', `/plants/${id}`, { body }),
+    () => send('put', `/plants/${id + 1}`, { body }),
+    () => send('put', `/plants/${id}`, { body, headers: { 'If-Match': '*' } }),
+    () => send('put', `/plants/${id}`, { body, headers: { 'If-None-Match': '"x"' } }),
+  ];
+  for (const other of others) expect(errorOf(await other())).toEqual([422, 1301]);
+  expect(await service.stored(BigInt(id + 1))).toMatchObject({ name: 'Fir' });
+});
+
 test('the same request in another encoding is the same', async () => {
   const first = await post();
   const encodings: Sent[] = [
