@@ -48,40 +48,32 @@ test('the key of a request in progress with another body is an error at once', a
   expect(await first).toBe('created');
 });
 
-test('requests that wait for the first one with their key are limited in number', async () => {
-  const service = await start({ ...PATIENT, QUEUE_LIMIT: '20' });
-  unlock = await lockPlants(service.database.url);
-  const first = post(service, 'a');
-  await waitForBlocked(service.database, 'idempotency_keys');
-  const others = Array.from({ length: 100 }, () => post(service, 'a'));
-  // While the table is locked, every response is a refusal.
-  expect(await Promise.race(others)).toBe(TOO_MANY);
-  await waitUntil('the other refusals', () => service.log.filter(({ error }) => error === 1500).length === 80);
-  await unlock();
-  expect(await first).toBe('created');
-  expect(count(await Promise.all(others))).toEqual({ replayed: 20, [TOO_MANY]: 80 });
-  // They no longer count.
-  expect(
-    count(await Promise.all(Array.from({ length: 21 }, () => post(service, 'b', { id: 2, name: 'Yew' })))),
-  ).toEqual({ created: 1, replayed: 20 });
-});
+const { writes, changes } = limitRequests(readConfig(PATIENT));
 
-test('requests that wait for the first one with their key are limited in bytes', async () => {
-  const { writes } = limitRequests(readConfig(PATIENT));
-  const service = await start(PATIENT, { requestLimits: { writes: { ...writes, queueBytes: 50_000 } } });
-  const plant = { id: 1, name: 'x'.repeat(10_000) };
-  unlock = await lockPlants(service.database.url);
-  const first = post(service, 'a', plant);
-  await waitForBlocked(service.database, 'idempotency_keys');
-  const others = Array.from({ length: 10 }, () => post(service, 'a', plant));
-  await waitUntil('the refusals', () => service.log.filter(({ error }) => error === 1500).length === 8);
-  await unlock();
-  expect(await first).toBe('created');
-  expect(count(await Promise.all(others))).toEqual({ replayed: 2, [TOO_MANY]: 8 });
-});
+test.each([
+  ['number', 100, 20, 'Fir', { queueItems: 20 }],
+  ['bytes', 10, 2, 'x'.repeat(10_000), { queueBytes: 50_000 }],
+])(
+  'requests that wait for the first one with their key are limited in %s',
+  async (_title, sent, most, name, limits) => {
+    const service = await start(PATIENT, { requestLimits: { writes: { ...writes, ...limits } } });
+    // The second time shows that those of the first no longer count.
+    for (const id of [1, 2]) {
+      const send = () => post(service, `key-${id}`, { id, name });
+      unlock = await lockPlants(service.database.url);
+      const first = send();
+      await waitForBlocked(service.database, 'idempotency_keys');
+      const others = Array.from({ length: sent }, send);
+      const refusals = () => service.log.filter(({ error }) => error === 1500).length;
+      await waitUntil('the refusals', () => refusals() === id * (sent - most));
+      await unlock();
+      expect(await first).toBe('created');
+      expect(count(await Promise.all(others))).toEqual({ replayed: most, [TOO_MANY]: sent - most });
+    }
+  },
+);
 
 test('requests that wait to look for their key count with their bodies', async () => {
-  const { changes } = limitRequests(readConfig(PATIENT));
   const requestLimits = { changes: { ...changes, batches: 1, queueBytes: 30_000 } };
   const service = await start(PATIENT, { requestLimits });
   unlock = await lockTable(service.database.url, 'idempotency_keys');
