@@ -93,11 +93,24 @@ export const createPlantService = ({ repository, keyed, limits, observeQueue }: 
     }
   };
 
+  let bytesInReads = 0;
+  /** Reads a plant for a change, whose `bytes` the queue of reads does not count. */
+  const findForChange = async (id: bigint, bytes: number, timeLeft: number): Promise<StoredPlant> => {
+    if (bytesInReads > 0 && bytesInReads + bytes > limits.changes.queueBytes)
+      throw new OverloadedError('Too many requests are waiting for the database.');
+    bytesInReads += bytes;
+    try {
+      return await find(id, undefined, timeLeft);
+    } finally {
+      bytesInReads -= bytes;
+    }
+  };
+
   /** Writes to a plant only if it meets the condition and has not changed since. Retries if it has changed. */
   const writeIf = async <Result>({ id, condition, bytes, request, write }: Write<Result>): Promise<Result> => {
     const timeLeft = startTimer(limits.changes.deadline);
     while (timeLeft() > 0) {
-      const expected = condition && (await find(id, undefined, timeLeft()));
+      const expected = condition && (await findForChange(id, bytes, timeLeft()));
       if (expected && !condition(expected)) throw new PlantChangedError(id);
       const sendOnce = (lockTimeout?: number) =>
         write(expected, lockTimeout).catch((error: unknown) => {
