@@ -128,7 +128,7 @@ export const createService = async (options: ServiceOptions) => {
         requireReadScope,
         requireWriteScope,
         requireBothScopes: requireScope('plants:read', 'plants:write'),
-        answerOnce: createAnswerOnce(repository),
+        answerOnce: createAnswerOnce({ isDistributed: repository.isDistributed, limits: limits.writes }),
         bodies,
         outputBudget,
       }),

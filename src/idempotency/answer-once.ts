@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { type BatchLimits, OverloadedError } from '../batching/batch-queue.ts';
 import { ApiError } from '../http/api-error.ts';
 import { idempotencyErrorCodes } from './idempotency-api-errors.ts';
 import { KeyReusedError } from './idempotency-errors.ts';
@@ -13,7 +14,7 @@ type InProgress = { keyed: KeyedRequest; responses: Response[]; result: Promise<
 const BUCKETS = 4096;
 
 /**
- * The requests in progress, by key. As many as other limits allow. Not a Map: with entries that come and go, it leaves old
+ * The requests in progress, by key. As many as the queues allow. Not a Map: with entries that come and go, it leaves old
  * tables behind that keep responses alive until the next full garbage collection, which doubled the CPU time of a request.
  */
 const createInProgress = () => {
@@ -37,7 +38,7 @@ const DISTRIBUTED =
  * Makes the change of a request with an Idempotency-Key once: concurrent requests with the same key share the result, and
  * `change` looks up the answer to an earlier one. Marks responses that repeat an answer.
  * @param body a text that is the same for bodies with the same meaning
- * @throws {ApiError} 1300, 1303 {KeyReusedError}; the errors of `change`
+ * @throws {ApiError} 1300, 1303 {KeyReusedError} {OverloadedError}; the errors of `change`
  */
 export type AnswerOnce = <Result>(
   request: Request,
@@ -46,11 +47,16 @@ export type AnswerOnce = <Result>(
   change: Change<Result>,
 ) => Promise<Result>;
 
-/** `isDistributed`: whether the table of plants is, so that keys, which are not, would need a transaction over several servers. */
-type AnswerOnceOptions = { isDistributed: () => Promise<boolean> };
+type AnswerOnceOptions = {
+  /** Whether the table of plants is, so that keys, which are not, would need a transaction over several servers. */
+  isDistributed: () => Promise<boolean>;
+  /** Of requests that wait for the first one with their key, because these are not in a queue. */
+  limits: Pick<BatchLimits, 'queueItems' | 'queueBytes'>;
+};
 
-export const createAnswerOnce = ({ isDistributed }: AnswerOnceOptions): AnswerOnce => {
+export const createAnswerOnce = ({ isDistributed, limits }: AnswerOnceOptions): AnswerOnce => {
   const inProgress = createInProgress();
+  const waiting = { items: 0, bytes: 0 };
 
   const start = <Result>(keyed: KeyedRequest, response: Response, change: Change<Result>): Promise<Result> => {
     const responses = [response];
@@ -62,6 +68,20 @@ export const createAnswerOnce = ({ isDistributed }: AnswerOnceOptions): AnswerOn
     return result;
   };
 
+  const share = async ({ responses, result }: InProgress, response: Response, bytes: number): Promise<unknown> => {
+    if (waiting.items >= limits.queueItems || waiting.bytes + bytes > limits.queueBytes)
+      throw new OverloadedError('Too many requests are waiting for the first one with their Idempotency-Key.');
+    responses.push(response);
+    waiting.items++;
+    waiting.bytes += bytes;
+    try {
+      return await result;
+    } finally {
+      waiting.items--;
+      waiting.bytes -= bytes;
+    }
+  };
+
   return async <Result>(request: Request, response: Response, body: () => string, change: Change<Result>) => {
     const key = readIdempotencyKey(request);
     if (key === undefined) return change(() => response.destroyed);
@@ -69,9 +89,8 @@ export const createAnswerOnce = ({ isDistributed }: AnswerOnceOptions): AnswerOn
     const keyed = createKeyedRequest(response.locals.tokenName ?? '', key, request, body());
     const first = inProgress.find(keyed.key);
     if (first && first.keyed.fingerprint !== keyed.fingerprint) throw new KeyReusedError();
-    first?.responses.push(response);
     try {
-      return await ((first?.result as Promise<Result> | undefined) ?? start(keyed, response, change));
+      return await (first ? (share(first, response, keyed.bytes) as Promise<Result>) : start(keyed, response, change));
     } finally {
       const { answer } = first?.keyed ?? keyed;
       if (answer === 'replayed' || (first && answer === 'kept')) response.setHeader('Idempotent-Replayed', 'true');

@@ -93,11 +93,24 @@ export const createPlantService = ({ repository, keyed, limits, observeQueue }: 
     }
   };
 
+  let bytesInReads = 0;
+  /** Reads a plant for a change, whose `bytes` the queue of reads does not count. */
+  const findForChange = async (id: bigint, bytes: number, timeLeft: number): Promise<StoredPlant> => {
+    if (bytesInReads > 0 && bytesInReads + bytes > limits.changes.queueBytes)
+      throw new OverloadedError('Too many requests are waiting for the database.');
+    bytesInReads += bytes;
+    try {
+      return await find(id, undefined, timeLeft);
+    } finally {
+      bytesInReads -= bytes;
+    }
+  };
+
   /** Writes to a plant only if it meets the condition and has not changed since. Retries if it has changed. */
   const writeIf = async <Result>({ id, condition, bytes, request, write }: Write<Result>): Promise<Result> => {
     const timeLeft = startTimer(limits.changes.deadline);
     while (timeLeft() > 0) {
-      const expected = condition && (await find(id, undefined, timeLeft()));
+      const expected = condition && (await findForChange(id, bytes, timeLeft()));
       if (expected && !condition(expected)) throw new PlantChangedError(id);
       const sendOnce = (lockTimeout?: number) =>
         write(expected, lockTimeout).catch((error: unknown) => {
@@ -125,15 +138,18 @@ export const createPlantService = ({ repository, keyed, limits, observeQueue }: 
     { id, change, condition }: { id: bigint; change?: PlantChange; condition: PlantCondition | undefined },
   ): Promise<StoredPlant> => {
     const run = <Result>(send: () => Promise<Result>) =>
-      changes({ send: () => keyed.unlessInUse(request, send), bytes: 0, timeout: limits.changes.deadline });
+      changes({
+        send: () => keyed.unlessInUse(request, send),
+        bytes: request.bytes,
+        timeout: limits.changes.deadline,
+      });
     // Before the condition is checked: the first request may be what changed the plant.
     const known = condition && (await run(() => keyed.find(request, { id, change })));
     if (known) return known;
-    const bytes = textBytes(change?.name) + textBytes(change?.tag);
     const write = (expected?: StoredPlant, lockTimeout?: number) =>
       keyed.change(request, { id, change, expected, lockTimeout });
     try {
-      return await writeIf({ id, condition, bytes, request, write });
+      return await writeIf({ id, condition, bytes: request.bytes, request, write });
     } catch (error) {
       const isUnmet = error instanceof PlantUnknownError || error instanceof PlantChangedError;
       if (!isUnmet || request.answer !== undefined) throw error;

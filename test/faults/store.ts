@@ -10,7 +10,7 @@ import { waitUntil } from '../support/wait-until.ts';
 
 const PROGRAM = join(projectFolder, 'bin', 'plant-store.js');
 /** In ms. */
-const START_TIMEOUT = 30_000;
+const START_TIMEOUT = 60_000;
 
 type Environment = Record<string, string>;
 

@@ -112,6 +112,18 @@ describe('the same request again gets the first answer, and does nothing', () =>
   });
 });
 
+test('only hashes of a key and of its request are stored', async () => {
+  await post();
+  const rows = await service.database.query(`
+    SELECT octet_length(fingerprint) AS length, status, answer, expires_at > now() AS "isKept"
+    FROM idempotency_keys WHERE key = sha256('test\n${key}')`);
+  expect(rows).toEqual([{ length: 32, status: 200, answer: null, isKept: true }]);
+  const [columns] = await service.database.query(
+    "SELECT count(*)::int AS count FROM information_schema.columns WHERE table_name = 'idempotency_keys'",
+  );
+  expect(columns).toEqual({ count: 5 });
+});
+
 test('answers to requests that were wrong in themselves, and to wrong tokens, are not kept', async () => {
   const scoped = await service.tokens.create({ name: `read-${number}`, scopes: ['plants:read'], expiresAt: null });
   expect(errorOf(await post({ token: scoped }))).toEqual([403, 1102]);
@@ -139,6 +151,20 @@ test('the key with another method, path, query, body or precondition is an error
   const [first, second] = await Promise.all([post(fresh), post({ ...fresh, body: { id, name: 'Oak' } })]);
   expect([errorOf(first), errorOf(second)]).toContainEqual([422, 1301]);
   expect(await service.stored(BigInt(id))).toMatchObject({ name: 'Fir', tag: 'Abies' });
+});
+
+test('the key of a change with only another method, plant or precondition is an error', async () => {
+  for (const other of [id, id + 1]) await service.post({ id: other, name: 'Fir' });
+  const body = { name: 'Yew', tag: 'Taxus' };
+  expect((await send('put', `/plants/${id}`, { body })).status).toBe(200);
+  const others = [
+    () => send('patch', `/plants/${id}`, { body }),
+    () => send('put', `/plants/${id + 1}`, { body }),
+    () => send('put', `/plants/${id}`, { body, headers: { 'If-Match': '*' } }),
+    () => send('put', `/plants/${id}`, { body, headers: { 'If-None-Match': '"x"' } }),
+  ];
+  for (const other of others) expect(errorOf(await other())).toEqual([422, 1301]);
+  expect(await service.stored(BigInt(id + 1))).toMatchObject({ name: 'Fir' });
 });
 
 test('the same request in another encoding is the same', async () => {
@@ -268,6 +294,27 @@ test('a row that PostgreSQL refuses fails alone, and its key is not kept', async
   expect([retry.status, isReplayed(retry)]).toEqual([200, false]);
 });
 
+test.each(['post', 'put', 'patch', 'delete'] as const)(
+  '%s: a change whose key cannot be kept is not made',
+  async (method) => {
+    const body = { name: 'Yew' };
+    if (method !== 'post') await service.post({ id, name: 'Fir', tag: 'Abies' });
+    const change = () =>
+      method === 'post' ? post() : send(method, `/plants/${id}`, method === 'delete' ? {} : { body });
+    const before = await service.stored(BigInt(id));
+    await service.database.query('ALTER TABLE idempotency_keys ADD CONSTRAINT none CHECK (status = 0) NOT VALID');
+    try {
+      expect(errorOf(await change())).toEqual([500, 1599]);
+    } finally {
+      await service.database.query('ALTER TABLE idempotency_keys DROP CONSTRAINT none');
+    }
+    expect(await service.stored(BigInt(id))).toEqual(before);
+    const first = await change();
+    expect([200, 204]).toContain(first.status);
+    await expectReplay(change, first);
+  },
+);
+
 describe('a key that another instance is working on', () => {
   let other: Client;
   beforeEach(async () => {
@@ -360,7 +407,7 @@ describe('with other settings', () => {
 });
 
 test('where plants are distributed, a key is refused', async () => {
-  const answerOnce = createAnswerOnce({ isDistributed: async () => true });
+  const answerOnce = createAnswerOnce({ isDistributed: async () => true, limits: { queueItems: 1, queueBytes: 1 } });
   const request = { headers: { 'idempotency-key': 'a' }, headersDistinct: { 'idempotency-key': ['a'] } } as never;
   let changes = 0;
   const change = async () => changes++;

@@ -22,10 +22,11 @@ export const openApiPage = async (
       await dialog.getByRole('button', { name: 'Close' }).last().click();
     },
     /** Opens an operation, fills it in and sends it. @returns its part of the page, with the response */
-    tryOut: async (operationId: string, { id, body }: { id?: string; body?: string }) => {
+    tryOut: async (operationId: string, { id, key, body }: { id?: string; key?: string; body?: string }) => {
       const block = operation(page, operationId);
       await block.locator('.opblock-summary-control').click();
       if (id !== undefined) await block.getByPlaceholder('id', { exact: true }).fill(id);
+      if (key !== undefined) await block.getByPlaceholder('Idempotency-Key').fill(key);
       if (body !== undefined) await block.getByRole('textbox', { name: 'Request body' }).fill(body);
       await block.getByRole('button', { name: 'Execute' }).click();
       await block.locator('.live-responses-table').waitFor();

@@ -107,6 +107,24 @@ describeUnless(browserObstacle, 'the API page in a browser', () => {
     await page.close();
   });
 
+  test('sends a plant twice with an Idempotency-Key, and shows that the second response is a repetition', async () => {
+    const { page, complaints, authorize, tryOut } = await open();
+    await authorize();
+    const body = `{"id": ${LARGEST}, "name": "Ginkgo"}`;
+    const block = await tryOut('createPlant', { key: 'a-key', body });
+    const answer = block.locator('.live-responses-table');
+    expect((await shownAnswer(block)).status).toBe('200');
+    expect(await answer.innerText()).not.toContain('idempotent-replayed');
+    await block.getByRole('button', { name: 'Execute' }).click();
+    await answer.getByText('idempotent-replayed: true').waitFor();
+    expect((await shownAnswer(block)).status).toBe('200');
+    await block.getByPlaceholder('Idempotency-Key').fill('another key');
+    await block.getByRole('button', { name: 'Execute' }).click();
+    await block.locator('input.invalid').waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
   test('shows an error without a token', async () => {
     const { page, tryOut } = await open();
     const { status, body } = await shownAnswer(await tryOut('getPlant', { id: '1' }));
