@@ -1,3 +1,4 @@
+import { lengthOf } from '../plants/plant.ts';
 import {
   AtomicImportTooLargeError,
   adviseRepeat,
@@ -5,7 +6,6 @@ import {
   ImportInterruptedError,
   type ImportOptions,
   type ImportSummary,
-  lengthOf,
   MAX_ATOMIC_ROWS,
   NO_COUNTS,
   type PlantRow,

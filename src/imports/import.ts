@@ -64,8 +64,6 @@ export type ImportRow = PlantRow | RowError;
 /** Reads the rows of an import, some at a time. Throws once the signal is aborted, even while it waits for bytes. */
 export type ReadRows = (signal: AbortSignal) => AsyncIterable<ImportRow[]>;
 
-export const lengthOf = ({ name, tag }: NewPlant): number => name.length + (tag?.length ?? 0);
-
 export type ImportCounts = { created: number; replaced: number; skipped: number; failed: number };
 
 export const NO_COUNTS: Readonly<ImportCounts> = { created: 0, replaced: 0, skipped: 0, failed: 0 };
@@ -103,6 +101,7 @@ export const describeRefusal = (
   if (atomic || dryRun || created + replaced === 0) return `${why} Nothing is stored.`;
   return `${why} The rows before it that did not fail are stored, and perhaps some after it.`;
 };
+
 type Interruption = {
   cause: unknown;
   /** Every row up to this line is stored or failed; 0 if no row is known to be stored. */
