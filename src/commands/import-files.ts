@@ -17,7 +17,8 @@ import {
 } from '../imports/import.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportRepository, LANES } from '../imports/import-repository.ts';
-import { readCsv, readJson, readNdjson } from '../imports/read-rows.ts';
+import { readCsv } from '../imports/read-csv.ts';
+import { readJson, readNdjson } from '../imports/read-json.ts';
 import { type FileFormat, type importFormats, readFileBytes, sizeOf } from './bulk-file.ts';
 import { describeProgress, showProgress } from './progress.ts';
 import { withSession } from './with-database.ts';
@@ -101,7 +102,7 @@ const importFile = async (...[read, options, settings]: Parameters<typeof import
   try {
     const { isAccepted, stoppedAt, ...outcome } = await importPlants(read, options, settings);
     if (isAccepted) return outcome;
-    const message = describeRefusal({ ...outcome, stoppedAt, isAccepted }, options);
+    const message = describeRefusal({ ...outcome, stoppedAt }, options);
     if (stoppedAt === undefined) return { ...outcome, stopped: { storedUpTo: 0, message } };
     const storedUpTo = options.atomic ? 0 : stoppedAt;
     return { ...outcome, stopped: { storedUpTo, stoppedAt, message: `${message} See --max-errors.` } };

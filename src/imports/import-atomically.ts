@@ -29,13 +29,8 @@ export const importAtomically = async (
 ): Promise<ImportSummary> => {
   const tally = createTally(options);
   let advice = 'Nothing is stored. Repeat the import.';
-  const refusal = () => ({
-    ...NO_COUNTS,
-    failed: tally.counts.failed,
-    errors: tally.errors(),
-    stoppedAt: tally.stoppedAt(),
-    isAccepted: false,
-  });
+  const counts = () => ({ ...NO_COUNTS, failed: tally.counts.failed });
+  const refusal = () => ({ ...counts(), errors: tally.errors(), stoppedAt: tally.stoppedAt(), isAccepted: false });
   try {
     const plants = tally.wanted(await readAll(read, tally, signal));
     if (plants.length === 0 && tally.counts.failed > 0) return refusal();
@@ -56,9 +51,8 @@ export const importAtomically = async (
     return { ...tally.counts, errors: [], isAccepted: true };
   } catch (error) {
     if (error instanceof AtomicImportTooLargeError) throw error;
-    const { errors, isAccepted: _, stoppedAt: __, ...counts } = refusal();
     const cause = signal.aborted ? signal.reason : error;
-    throw new ImportInterruptedError(advice, { cause, storedUpTo: 0, counts, errors });
+    throw new ImportInterruptedError(advice, { cause, storedUpTo: 0, counts: counts(), errors: tally.errors() });
   }
 };
 

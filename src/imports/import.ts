@@ -91,7 +91,7 @@ export type ImportSummary = ImportCounts & {
 
 /** Why an import was not accepted, and what is stored. */
 export const describeRefusal = (
-  { stoppedAt, created, replaced }: Omit<ImportSummary, 'errors'>,
+  { stoppedAt, created, replaced }: Pick<ImportSummary, 'stoppedAt' | 'created' | 'replaced'>,
   { atomic, dryRun, maxErrors }: ImportOptions,
 ): string => {
   const why =

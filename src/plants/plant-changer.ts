@@ -14,7 +14,7 @@ import type { PlantRepository } from './plant-repository.ts';
 export type PlantCondition = (plant: StoredPlant) => boolean;
 
 /** A request to change or delete a plant. */
-export type ChangeRequest = {
+type ChangeRequest = {
   id: bigint;
   /** Undefined: delete the plant. */
   change?: PlantChange | undefined;
@@ -119,5 +119,3 @@ export const createPlantChanger = (options: PlantChangerOptions) => {
     },
   };
 };
-
-export type PlantChanger = ReturnType<typeof createPlantChanger>;
