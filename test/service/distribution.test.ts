@@ -18,6 +18,11 @@ testUnless(isOnCitus ? 'the tests run on Citus' : undefined, 'without Citus, say
   );
 });
 
+test('distributes only on a session', async () => {
+  const url = `${database.url}?pgbouncer=true`;
+  await expect(distribute(url, { shards: 8 })).rejects.toThrow('Distributing the tables needs a session');
+});
+
 test('asks once, and again if the database could not be asked', async () => {
   let asked = 0;
   const check = createDistributionCheck(async () => {
