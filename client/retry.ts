@@ -62,4 +62,6 @@ const wait = (milliseconds: number, signal: AbortSignal) =>
       resolve();
     }, milliseconds);
     signal.addEventListener('abort', onAbort, { once: true });
+    // It may have been aborted since the attempt.
+    if (signal.aborted) onAbort();
   });
