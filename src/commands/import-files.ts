@@ -4,17 +4,19 @@ import { classifyDatabaseError } from '../database/database-error.ts';
 import { createPoolStatements } from '../database/statements.ts';
 import { type Charset, decodeCharset } from '../imports/decode-charset.ts';
 import {
-  AtomicImportTooLargeError,
   addCounts,
   describeRefusal,
   type ImportCounts,
-  ImportInterruptedError,
-  ImportNeedsSessionError,
   type ImportOptions,
   NO_COUNTS,
   type ReadRows,
   type RowError,
 } from '../imports/import.ts';
+import {
+  AtomicImportTooLargeError,
+  ImportInterruptedError,
+  ImportNeedsSessionError,
+} from '../imports/import-errors.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportRepository, LANES } from '../imports/import-repository.ts';
 import { readCsv } from '../imports/read-csv.ts';
@@ -55,15 +57,15 @@ export const importFiles = async (
     const repository = createImportRepository({ statements });
     const outcome: FilesOutcome = { ...NO_COUNTS, errors: [] };
     let current: ImportCounts = NO_COUNTS;
-    let bytes = 0;
+    let bytesRead = 0;
     const onProgress = (counts: ImportCounts) => {
       current = counts;
     };
     const onBytes = (count: number) => {
-      bytes += count;
+      bytesRead += count;
     };
     const endProgress = showProgress((seconds) =>
-      describeProgress(seconds, rowsOf(outcome) + rowsOf(current), bytes / size),
+      describeProgress(seconds, rowsOf(outcome) + rowsOf(current), bytesRead / size),
     );
     try {
       for (const { name: file, ...format } of files) {

@@ -1,9 +1,6 @@
 import { lengthOf } from '../plants/plant.ts';
 import {
-  AtomicImportTooLargeError,
-  adviseRepeat,
   formatCount,
-  ImportInterruptedError,
   type ImportOptions,
   type ImportSummary,
   MAX_ATOMIC_ROWS,
@@ -11,6 +8,7 @@ import {
   type PlantRow,
   type ReadRows,
 } from './import.ts';
+import { AtomicImportTooLargeError, adviseRepeat, ImportInterruptedError } from './import-errors.ts';
 import { chunksOf } from './import-lanes.ts';
 import type { ImportRepository } from './import-repository.ts';
 import { createTally, type ImportTally } from './import-tally.ts';
