@@ -37,9 +37,8 @@ export const createRateLimitRepository = ({ database, seconds }: { database: Dat
       const totals = new Map(rows.map((row) => [row.key, row]));
       // The total of a key is that of its last request.
       const lastFirst = keys.toReversed().map((key) => {
-        const { requests, endsIn } = totals.get(key) as Total;
-        totals.set(key, { key, requests: requests - 1, endsIn });
-        return { requests, endsIn };
+        const total = totals.get(key) as Total;
+        return { requests: total.requests--, endsIn: total.endsIn };
       });
       return lastFirst.reverse();
     },

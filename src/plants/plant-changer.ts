@@ -25,8 +25,8 @@ type ChangeRequest = {
   keyed?: KeyedRequest | undefined;
 };
 
-/** Sends a change. @returns undefined if the plant is not `expected`, or if there is none */
-type Send<Result> = (expected?: StoredPlant, lockTimeout?: number) => Promise<Result | undefined>;
+/** Sends a change. @returns undefined or false if the plant is not `expected`, or if there is none */
+type Send<Result> = (expected?: StoredPlant, lockTimeout?: number) => Promise<Result | undefined | false>;
 
 type PlantChangerOptions = {
   repository: Pick<PlantRepository, 'update' | 'delete'>;
@@ -64,7 +64,7 @@ export const createPlantChanger = (options: PlantChangerOptions) => {
       const bytes = textBytes(change) + textBytes(expected);
       const share = () => changes({ send: sendUnlocked, bytes, timeout: timeLeft(), isAbandoned });
       const result = await locked.run(id, { share, send: sendNow, bytes, timeLeft, isAbandoned });
-      if (result !== undefined) return result;
+      if (result) return result;
       // Without a condition, no result means that there is no such plant; with one, that the plant has changed.
       if (!expected) throw new PlantUnknownError(id);
     }
@@ -75,13 +75,9 @@ export const createPlantChanger = (options: PlantChangerOptions) => {
   const changeOnce = async (keyed: KeyedRequest, request: ChangeRequest): Promise<StoredPlant> => {
     const { id, change, condition, isAbandoned } = request;
     const timeLeft = startTimer(deadline);
+    const bytes = textBytes(change);
     const run = <Result>(send: () => Promise<Result>) =>
-      changes({
-        send: () => keyedRepository.unlessInUse(keyed, send),
-        bytes: textBytes(change),
-        timeout: timeLeft(),
-        isAbandoned,
-      });
+      changes({ send: () => keyedRepository.unlessInUse(keyed, send), bytes, timeout: timeLeft(), isAbandoned });
     // Before the condition is checked: the first request may be what changed the plant.
     const known = condition && (await run(() => keyedRepository.find(keyed, { id, change })));
     if (known) return known;
@@ -104,17 +100,17 @@ export const createPlantChanger = (options: PlantChangerOptions) => {
     update: (request: ChangeRequest & { change: PlantChange }): Promise<StoredPlant> => {
       const { id, change, keyed } = request;
       if (keyed) return changeOnce(keyed, request);
-      return sendIf(request, startTimer(deadline), (...how) => repository.update(id, change, ...how));
+      return sendIf(request, startTimer(deadline), (expected, lockTimeout) =>
+        repository.update(id, change, expected, lockTimeout),
+      );
     },
     /** @throws as `update` */
     delete: async (request: Omit<ChangeRequest, 'change'>): Promise<void> => {
       const { id, keyed } = request;
       if (keyed) await changeOnce(keyed, request);
       else
-        await sendIf(
-          request,
-          startTimer(deadline),
-          async (...how) => (await repository.delete(id, ...how)) || undefined,
+        await sendIf(request, startTimer(deadline), (expected, lockTimeout) =>
+          repository.delete(id, expected, lockTimeout),
         );
     },
   };
