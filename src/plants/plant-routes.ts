@@ -4,7 +4,7 @@ import { createBodyReader, parseJson } from '../bodies/read-json-body.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { parsePreconditions } from '../http/preconditions.ts';
-import { type OutputBudget, sendJson, sendJsonText } from '../http/send-json.ts';
+import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
 import type { AnswerOnce } from '../idempotency/answer-once.ts';
 import {
   newPlantSchema,
@@ -48,6 +48,8 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     parseBody(plantSchema, await readJson(request, response));
   const readPlantPatch = async (request: Request, response: Response) =>
     parseBody(plantPatchSchema, await readMergePatch(request, response));
+  const sendPlant = (response: Response, { name, tag }: StoredPlant) =>
+    sendJsonText(response, JSON.stringify({ name, tag } satisfies Plant), outputBudget);
   const update = async (request: Request, response: Response, change: PlantChange) => {
     const { id } = parseParameters(plantPathSchema, request.params);
     const condition = conditionOf(request);
@@ -113,8 +115,6 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
 };
 
 const noBody = () => '';
-
-const sendPlant = (response: Response, { name, tag }: StoredPlant) => sendJson(response, { name, tag } satisfies Plant);
 
 const conditionOf = (request: Request): PlantCondition | undefined => {
   const evaluate = parsePreconditions(request);

@@ -22,6 +22,8 @@ const start = async (environment: Record<string, string> = {}) => {
   service = await startService(environment);
 };
 
+const MIB = 1_048_576;
+
 const port = () => Number(new URL(service.baseUrl).port);
 
 /** A connection that does not read before `resume`. */
@@ -181,11 +183,18 @@ describe('a client that does not read', () => {
     await waitUntil('the end of a response', () => aborted() > 0);
     expect((await service.request('get', '/plants/1')).status).toBe(200);
   });
+
+  test('is disconnected if too many bytes of plants that were stored wait for clients', async () => {
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '60' });
+    for (let id = 1; id <= 4; id++) {
+      (await open()).write(request('POST', '/plants', { id, name: 'x'.repeat(16 * MIB) }));
+      await waitUntil('the plant', async () => (await service.database.query('SELECT FROM plants')).length === id);
+    }
+    await waitUntil('the end of a response', () => aborted() > 0);
+  });
 });
 
 describe('uploads', () => {
-  const MIB = 1_048_576;
-
   /** A client that sends the first byte of a large body. */
   const stall = async () => {
     const socket = await open();
