@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import openapiTS, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
 
-// Makes openapi-types.ts from the description of the interface.
+// Writes openapi-types.ts from openapi.json.
 
 const document = readFileSync(new URL('../openapi.json', import.meta.url), 'utf8');
 /** The client asks for problem details, so that an error has no other form. */
@@ -19,7 +19,7 @@ const types = astToString(
       format === 'int64' ? ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword) : undefined,
   }),
 );
-// By this a test tells, without the packages that are needed here, that either of the two was changed alone.
+// With the hash, a test detects that one of the two was changed alone, without the packages that this file needs.
 const hash = createHash('sha256').update(document).update(types).digest('hex');
 const head = `// Made by \`npm run client\` from openapi.json, and not to be changed by hand. SHA-256 of both: ${hash}\n`;
 writeFileSync(new URL('openapi-types.ts', import.meta.url), head + types);

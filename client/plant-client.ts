@@ -45,10 +45,6 @@ export const createPlantClient = ({ baseUrl, token, retry = true, ...options }: 
 };
 
 const exactJson: Middleware = {
-  onRequest: ({ request }) => {
-    // The service accepts only this media type for PATCH; openapi-fetch always sets application/json.
-    if (request.method === 'PATCH') request.headers.set('Content-Type', 'application/merge-patch+json');
-  },
   onResponse: async ({ response }) => {
     if (response.status !== 200 || !response.headers.get('Content-Type')?.startsWith('application/json'))
       return undefined;

@@ -18,8 +18,9 @@ type RetryOptions = {
  * Gives each change an Idempotency-Key, unless it has one, and sends requests again that got 503, 429, 409 while the first request
  * with the key is in progress, or no response. The last response or error is the result.
  */
-export const createRetryingFetch = ({ fetch, pause = wait, random = Math.random }: RetryOptions): Fetch => {
-  return async (request) => {
+export const createRetryingFetch =
+  ({ fetch, pause = wait, random = Math.random }: RetryOptions): Fetch =>
+  async (request) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead && !request.headers.has('Idempotency-Key')) request.headers.set('Idempotency-Key', newKey());
     for (let attempt = 1; ; attempt++) {
@@ -38,13 +39,12 @@ export const createRetryingFetch = ({ fetch, pause = wait, random = Math.random 
       await pause(asked + own, request.signal);
     }
   };
-};
 
 /** In ms; undefined if the request is not to be sent again. */
 const pauseAskedBy = ({ status, headers }: Response): number | undefined => {
   const seconds = headers.get('Retry-After');
-  if (status === 503 || status === 429) return 1000 * (Number(seconds) || 0);
-  return status === 409 && seconds !== null ? 1000 * (Number(seconds) || 0) : undefined;
+  const isTemporary = status === 503 || status === 429 || (status === 409 && seconds !== null);
+  return isTemporary ? 1000 * (Number(seconds) || 0) : undefined;
 };
 
 /** Not `crypto.randomUUID`, which browsers have only on pages that came over HTTPS. */
@@ -62,4 +62,6 @@ const wait = (milliseconds: number, signal: AbortSignal) =>
       resolve();
     }, milliseconds);
     signal.addEventListener('abort', onAbort, { once: true });
+    // It may have been aborted since the attempt.
+    if (signal.aborted) onAbort();
   });

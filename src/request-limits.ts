@@ -14,7 +14,7 @@ export type RequestLimits = {
   longReads: BatchLimits;
   tokens: BatchLimits;
   newTokens: BatchLimits;
-  /** How often the token of a request is checked again while its body or response streams, in ms. */
+  /** How often the token of a request is checked again while its body or response streams. */
   tokenCheckInterval: number;
   searches: BatchLimits;
   changes: BatchLimits;
@@ -22,15 +22,15 @@ export type RequestLimits = {
   exports: {
     /** The maximum number in progress. Each has its own connection, in addition to DATABASE_CONNECTIONS. */
     count: number;
-    /** How long a client may stop reading, in ms. Limited because the statement of an export holds back vacuum. */
+    /** How long a client may stop reading. Limited because the statement of an export holds back vacuum. */
     stallTimeout: number;
   };
   imports: {
     /** The maximum number in progress. They have connections of their own, in addition to DATABASE_CONNECTIONS. */
     count: number;
-    /** For a chunk, in ms. */
+    /** For a chunk. */
     statementTimeout: number;
-    /** How long a client may send bytes without a complete row, in ms. */
+    /** How long a client may send bytes without a complete row. */
     rowTimeout: number;
   };
   /** The maximum number of large request bodies that are read concurrently. */

@@ -89,7 +89,7 @@ export const createService = async (options: ServiceOptions) => {
   const repository = createPlantRepository({ database });
   const plants = createPlantService({
     repository,
-    keyed: createKeyedPlantRepository({ database, kept }),
+    keyedRepository: createKeyedPlantRepository({ database, kept }),
     limits,
     observeQueue: instruments.observeQueue,
   });

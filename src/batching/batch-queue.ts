@@ -13,9 +13,7 @@ export type BatchLimits = {
   /** The maximum size of a batch, in items and in bytes. */
   batchItems: number;
   batchBytes: number;
-  /**
-   * How long, in ms, the next batch may wait to grow as large as those in progress. 0: no wait.
-   */
+  /** How long, in ms, the next batch may wait to grow as large as those in progress. 0: no wait. */
   gatherTime: number;
   /** The maximum size of the queue, in items and in bytes. Further items are rejected immediately. */
   queueItems: number;

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Config } from '../config/config.ts';
 import { distribute } from '../database/distribution.ts';
 import { print } from './output.ts';
-import { withDatabase } from './with-database.ts';
+import { withSession } from './with-database.ts';
 
 /** Adds `distribute`. */
 export const addDistributeCommand = (program: Command, config: () => Config): void => {
@@ -11,7 +11,7 @@ export const addDistributeCommand = (program: Command, config: () => Config): vo
     .description('distribute the tables over the workers of a Citus cluster; needs the role that owns them')
     .option('--shards <n>', 'number of parts of the table plants', parseShards, DEFAULT_SHARDS)
     .action(({ shards }: { shards: number }) =>
-      withDatabase(config(), async (url) => {
+      withSession(config(), async (url) => {
         const done = await distribute(url, { shards });
         await print(
           done.length > 0
@@ -24,7 +24,7 @@ export const addDistributeCommand = (program: Command, config: () => Config): vo
 
 /** Each shard costs every batch of plants a statement on a worker. */
 const DEFAULT_SHARDS = 8;
-/** Citus has no limit below this one. */
+/** The maximum of Citus itself. */
 const MAX_SHARDS = 64_000;
 
 const parseShards = (text: string): number => {

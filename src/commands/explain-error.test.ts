@@ -45,6 +45,13 @@ describe('a database that cannot be reached', () => {
     );
   });
 
+  test('names both settings if there is a DIRECT_URL, which some commands use', () => {
+    const DIRECT_URL = 'postgresql://owner:se%40cret@direct.example/plants';
+    expect(explainError(refused, () => readConfig({ DATABASE_URL, DIRECT_URL }))).toMatch(
+      /Check DATABASE_URL: .* at db\.example:5433, and DIRECT_URL: role "owner", database "plants" at direct\.example:5432\.$/,
+    );
+  });
+
   test('names the log of the embedded PostgreSQL', () => {
     expect(explainError(refused, () => readConfig({ DATA_DIR }))).toBe(
       'The database cannot be reached: connect ECONNREFUSED 127.0.0.1:1. ' +

@@ -36,7 +36,11 @@ const reasonOf = (error: unknown): string => {
   return (lines.at(-1) || code || 'unknown').replace(/\.$/, '');
 };
 
-const lookAt = (config: Config): string =>
-  config.databaseUrl === undefined
-    ? `It is the embedded PostgreSQL (role "plant_store"). Its log is in ${join(dataFolder(config), 'postgres', 'log')}.`
-    : `Check DATABASE_URL: ${describeDatabase(config.databaseUrl)}.`;
+const lookAt = (config: Config): string => {
+  const { databaseUrl, directUrl } = config;
+  if (databaseUrl === undefined)
+    return `It is the embedded PostgreSQL (role "plant_store"). Its log is in ${join(dataFolder(config), 'postgres', 'log')}.`;
+  // Some commands use both.
+  const direct = directUrl ? `, and DIRECT_URL: ${describeDatabase(directUrl)}` : '';
+  return `Check DATABASE_URL: ${describeDatabase(databaseUrl)}${direct}.`;
+};

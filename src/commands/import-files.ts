@@ -4,20 +4,23 @@ import { classifyDatabaseError } from '../database/database-error.ts';
 import { createPoolStatements } from '../database/statements.ts';
 import { type Charset, decodeCharset } from '../imports/decode-charset.ts';
 import {
-  AtomicImportTooLargeError,
   addCounts,
   describeRefusal,
   type ImportCounts,
-  ImportInterruptedError,
-  ImportNeedsSessionError,
   type ImportOptions,
   NO_COUNTS,
   type ReadRows,
   type RowError,
 } from '../imports/import.ts';
+import {
+  AtomicImportTooLargeError,
+  ImportInterruptedError,
+  ImportNeedsSessionError,
+} from '../imports/import-errors.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportRepository, LANES } from '../imports/import-repository.ts';
-import { readCsv, readJson, readNdjson } from '../imports/read-rows.ts';
+import { readCsv } from '../imports/read-csv.ts';
+import { readJson, readNdjson } from '../imports/read-json.ts';
 import { type FileFormat, type importFormats, readFileBytes, sizeOf } from './bulk-file.ts';
 import { describeProgress, showProgress } from './progress.ts';
 import { withSession } from './with-database.ts';
@@ -54,15 +57,15 @@ export const importFiles = async (
     const repository = createImportRepository({ statements });
     const outcome: FilesOutcome = { ...NO_COUNTS, errors: [] };
     let current: ImportCounts = NO_COUNTS;
-    let bytes = 0;
+    let bytesRead = 0;
     const onProgress = (counts: ImportCounts) => {
       current = counts;
     };
     const onBytes = (count: number) => {
-      bytes += count;
+      bytesRead += count;
     };
     const endProgress = showProgress((seconds) =>
-      describeProgress(seconds, rowsOf(outcome) + rowsOf(current), bytes / size),
+      describeProgress(seconds, rowsOf(outcome) + rowsOf(current), bytesRead / size),
     );
     try {
       for (const { name: file, ...format } of files) {
@@ -101,7 +104,7 @@ const importFile = async (...[read, options, settings]: Parameters<typeof import
   try {
     const { isAccepted, stoppedAt, ...outcome } = await importPlants(read, options, settings);
     if (isAccepted) return outcome;
-    const message = describeRefusal({ ...outcome, stoppedAt, isAccepted }, options);
+    const message = describeRefusal({ ...outcome, stoppedAt }, options);
     if (stoppedAt === undefined) return { ...outcome, stopped: { storedUpTo: 0, message } };
     const storedUpTo = options.atomic ? 0 : stoppedAt;
     return { ...outcome, stopped: { storedUpTo, stoppedAt, message: `${message} See --max-errors.` } };

@@ -1,6 +1,8 @@
 import type { Client } from 'pg';
 import { OperationalError } from '../operational-error.ts';
 import { withClient } from './database.ts';
+import { assertSession } from './pooler.ts';
+import { assertOwner } from './table-owner.ts';
 
 /** Runs a statement. @returns its rows */
 type Query = (sql: string) => Promise<unknown[]>;
@@ -51,11 +53,13 @@ const TABLES = [
  * @returns what was done, such as `plants: by id, in 8 shards`
  * @throws {OperationalError} errors of PostgreSQL
  */
-export const distribute = (url: string, { shards }: { shards: number }): Promise<string[]> =>
-  withClient(url, async (client) => {
+export const distribute = async (url: string, { shards }: { shards: number }): Promise<string[]> => {
+  assertSession(url, 'Distributing the tables');
+  return withClient(url, async (client) => {
     // Copying the rows may take long.
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET client_min_messages = warning');
     await checkCluster(client);
+    await assertOwner(client);
     const { rows } = await client.query<{ name: string }>('SELECT logicalrelid::text AS name FROM pg_dist_partition');
     const missing = TABLES.filter(({ name }) => !rows.some((table) => table.name === name));
     if (missing.length > 0) await checkAlone(client);
@@ -70,6 +74,7 @@ export const distribute = (url: string, { shards }: { shards: number }): Promise
     }
     return done;
   });
+};
 
 /** @throws {OperationalError} which says what to do */
 const checkCluster = async (client: Client) => {
@@ -84,20 +89,15 @@ const checkCluster = async (client: Client) => {
     );
   if (Number.parseInt(version, 10) < MIN_VERSION)
     throw new OperationalError(`Citus is ${version}, but Plant Store requires ${MIN_VERSION} or later.`);
-  const state = await read<{ isWorker: boolean; workers: string; owner: string | null; owns: boolean | null }>(`
+  const state = await read<{ isWorker: boolean; workers: string }>(`
     SELECT (SELECT groupid <> 0 FROM pg_dist_local_group) AS "isWorker",
-      (SELECT count(*) FROM citus_get_active_worker_nodes()) AS workers,
-      pg_get_userbyid(relowner) AS owner, pg_has_role(relowner, 'USAGE') AS owns
-    FROM (SELECT to_regclass('plants') AS plants) AS names LEFT JOIN pg_class ON pg_class.oid = plants`);
+      (SELECT count(*) FROM citus_get_active_worker_nodes()) AS workers`);
   if (state.isWorker) throw new OperationalError('This is a worker. Connect to the coordinator of the Citus cluster.');
   if (state.workers === '0')
     throw new OperationalError(
       'The Citus cluster has no workers. As a superuser run on the coordinator, for each: ' +
         "SELECT citus_add_node('HOST', 5432)",
     );
-  if (state.owner === null) throw new OperationalError('The database is not migrated. Run: plant-store migrate');
-  if (!state.owns)
-    throw new OperationalError(`Only the owner of the table plants may do this. Connect as the role ${state.owner}.`);
 };
 
 /** A store chooses its statements when it starts: with those for one PostgreSQL, it would take ids for free that are not. */

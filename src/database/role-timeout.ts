@@ -21,7 +21,7 @@ export const checkRoleTimeout = async (url: string, limit: number): Promise<void
   if (row && (row.timeout === 0 || row.timeout > limit))
     throw new OperationalError(
       `The role ${row.role} has a statement_timeout of ${row.timeout} ms. Through a pooler (pgbouncer=true) it must be 1 to ${limit} ms. ` +
-        `As its owner run: ALTER ROLE "${row.role}" SET statement_timeout = '${limit}ms', and in the console of PgBouncer: RECONNECT`,
+        `As this role or a superuser, run: ALTER ROLE "${row.role}" SET statement_timeout = '${limit}ms', and in the console of PgBouncer: RECONNECT`,
     );
 };
 

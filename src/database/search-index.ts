@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import { OperationalError } from '../operational-error.ts';
 import { withClient } from './database.ts';
 import { assertSession } from './pooler.ts';
+import { assertOwner } from './table-owner.ts';
 
 /**
  * The optional index on names: GIN on their trigrams, with PostgreSQL's default settings. The predicate, which always holds,
@@ -64,16 +65,9 @@ const withOwner = async <Result>(url: string, use: (client: Client) => Promise<R
   return withClient(url, async (client) => {
     // A large table takes minutes, and so may transactions that PostgreSQL has to wait for.
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET client_min_messages = warning');
-    const { rows } = await client.query<{ owns: boolean; owner: string; isAlone: boolean }>(
-      `SELECT pg_has_role(relowner, 'USAGE') AS owns, pg_get_userbyid(relowner) AS owner,
-        pg_try_advisory_lock($1) AS "isAlone"
-      FROM pg_class WHERE oid = 'plants'::regclass`,
-      [LOCK],
-    );
-    const { owns, owner, isAlone } = rows[0] ?? {};
-    if (!owns)
-      throw new OperationalError(`Only the owner of the table plants may do this. Connect as the role ${owner}.`);
-    if (!isAlone)
+    await assertOwner(client);
+    const { rows } = await client.query<{ isAlone: boolean }>('SELECT pg_try_advisory_lock($1) AS "isAlone"', [LOCK]);
+    if (!rows[0]?.isAlone)
       throw new OperationalError('Another command is creating or dropping the search index. Wait for it to end.');
     return use(client);
   });

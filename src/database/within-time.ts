@@ -15,6 +15,12 @@ export class DatabaseTimeoutError extends Error {
 export const setDeadline = (callback: () => void, milliseconds: number): NodeJS.Timeout =>
   setTimeout(() => setImmediate(callback), milliseconds);
 
+/** @returns a function that returns the remaining time, in ms */
+export const startTimer = (milliseconds: number) => {
+  const deadline = performance.now() + milliseconds;
+  return (): number => deadline - performance.now();
+};
+
 /**
  * Rejects if the database does not respond within `milliseconds`. Does not cancel the statement, so use it for reads only.
  * @throws {DatabaseTimeoutError}

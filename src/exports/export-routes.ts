@@ -43,10 +43,10 @@ export const addExportRoutes =
         if (request.httpVersion === '1.0') throw new ApiError(commonErrors.requestNotHttp, NEEDS_CHUNKS);
         const { format, tag, q } = parseParameters(exportQuerySchema, request.query);
         const progress = { rows: 0 };
-        // The request log already says that the client disconnected or was disconnected.
         const tokenEnd = watchToken(request, response);
         const fail = (error: NodeJS.ErrnoException) => {
           if (tokenEnd.aborted) next(tokenEnd.reason);
+          // The request log already says that the client disconnected or was disconnected.
           else if (!DISCONNECTED.includes(error.code ?? '')) next(error);
         };
         const send = async (bytes: Readable) => {

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readCsv as importCsv, readNdjson as importNdjson } from '../imports/read-rows.ts';
+import { readCsv as importCsv } from '../imports/read-csv.ts';
+import { readNdjson as importNdjson } from '../imports/read-json.ts';
 import { type ExportFormat, type PlantRow, rowWriters } from './write-rows.ts';
 
 const write = (format: ExportFormat, rows: PlantRow[]): string =>

@@ -56,6 +56,8 @@ export const createOutputBudget = ({ limit }: { limit: number }) => {
   return {
     /** Counts the bytes of a response until it is sent or its connection closes. */
     hold: (response: ServerResponse, bytes: number): void => {
+      // The client disconnected during the request: no other `close` would follow.
+      if (response.destroyed) return;
       for (const oldest of waiting.keys()) {
         if (total + bytes <= limit) break;
         release(oldest);

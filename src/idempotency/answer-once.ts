@@ -58,16 +58,6 @@ export const createAnswerOnce = ({ isDistributed, limits }: AnswerOnceOptions): 
   const inProgress = createInProgress();
   const waiting = { items: 0, bytes: 0 };
 
-  const start = <Result>(keyed: KeyedRequest, response: Response, change: Change<Result>): Promise<Result> => {
-    const responses = [response];
-    const result = change(() => responses.every(({ destroyed }) => destroyed), keyed).finally(() =>
-      inProgress.remove(entry),
-    );
-    const entry = { keyed, responses, result };
-    inProgress.add(entry);
-    return result;
-  };
-
   const share = async ({ responses, result }: InProgress, response: Response, bytes: number): Promise<unknown> => {
     if (waiting.items >= limits.queueItems || waiting.bytes + bytes > limits.queueBytes)
       throw new OverloadedError('Too many requests are waiting for the first one with their Idempotency-Key.');
@@ -86,14 +76,28 @@ export const createAnswerOnce = ({ isDistributed, limits }: AnswerOnceOptions): 
     const key = readIdempotencyKey(request);
     if (key === undefined) return change(() => response.destroyed);
     if (await isDistributed()) throw new ApiError(idempotencyErrorCodes.keyNotSupported, DISTRIBUTED);
-    const keyed = createKeyedRequest(response.locals.tokenName ?? '', key, request, body());
+    const text = body();
+    const keyed = createKeyedRequest(response.locals.tokenName ?? '', key, request, text);
     const first = inProgress.find(keyed.key);
-    if (first && first.keyed.fingerprint !== keyed.fingerprint) throw new KeyReusedError();
+    if (first) {
+      if (first.keyed.fingerprint !== keyed.fingerprint) throw new KeyReusedError();
+      try {
+        return (await share(first, response, 2 * text.length)) as Result;
+      } finally {
+        if (first.keyed.answer !== undefined) markReplayed(response);
+      }
+    }
+    const responses = [response];
+    const result = change(() => responses.every(({ destroyed }) => destroyed), keyed);
+    const entry = { keyed, responses, result };
+    inProgress.add(entry);
     try {
-      return await (first ? (share(first, response, keyed.bytes) as Promise<Result>) : start(keyed, response, change));
+      return await result;
     } finally {
-      const { answer } = first?.keyed ?? keyed;
-      if (answer === 'replayed' || (first && answer === 'kept')) response.setHeader('Idempotent-Replayed', 'true');
+      inProgress.remove(entry);
+      if (keyed.answer === 'replayed') markReplayed(response);
     }
   };
 };
+
+const markReplayed = (response: Response) => void response.setHeader('Idempotent-Replayed', 'true');

@@ -71,19 +71,9 @@ export const createKeptAnswerRepository = ({ database, retention }: { database: 
     }
   };
 
-  const knownOf = ({ key, fingerprint }: KeyedRequest) => Prisma.sql`
-    SELECT status, answer, fingerprint = ${bytea(fingerprint)}::bytea AS "isSame"
-    FROM idempotency_keys WHERE key = ${bytea(key)}::bytea AND expires_at > now()`;
-
   return {
     expiry,
     send,
-
-    /** @returns the answer kept for the key. @throws {KeyReusedError} */
-    find: async (request: KeyedRequest): Promise<KeptAnswer | undefined> => {
-      const [row] = await database.$queryRaw<{ status: number; answer: unknown; isSame: boolean }[]>(knownOf(request));
-      return row && toReplay(request, row);
-    },
 
     /**
      * Makes a change and keeps the answer, unless one is kept already.
@@ -91,10 +81,14 @@ export const createKeptAnswerRepository = ({ database, retention }: { database: 
      * @throws {KeyReusedError} {AnswerTooLongError}
      */
     changeOnce: async (request: KeyedRequest, { change = NO_CHANGE, changed, unchanged, lockTimeout }: ChangeOnce) => {
+      const [key, fingerprint] = [bytea(request.key), bytea(request.fingerprint)];
       const statement = () => database.$queryRaw<[Outcome]>`
-        WITH known AS (${knownOf(request)}), changed AS (${change}), kept AS (
+        WITH known AS (
+          SELECT status, answer, fingerprint = ${fingerprint}::bytea AS "isSame"
+          FROM idempotency_keys WHERE key = ${key}::bytea AND expires_at > now()
+        ), changed AS (${change}), kept AS (
           INSERT INTO idempotency_keys (key, fingerprint, status, answer, expires_at)
-          SELECT ${bytea(request.key)}::bytea, ${bytea(request.fingerprint)}::bytea,
+          SELECT ${key}::bytea, ${fingerprint}::bytea,
             CASE WHEN done IS NULL THEN ${unchanged ?? null}::int ELSE ${changed}::int END, answer, ${expiry}
           FROM ${setLockTimeout(lockTimeout)} LEFT JOIN changed ON TRUE
           WHERE ${isNewKey} AND (done IS NOT NULL OR ${unchanged !== undefined})

@@ -9,8 +9,6 @@ export type KeyedRequest = {
   key: string;
   /** The SHA-256 of what the request asks for, in hex. */
   fingerprint: string;
-  /** The approximate memory of the body while the request waits. */
-  bytes: number;
   /** In ms of the monotonic clock. */
   startedAt: number;
   /** Set by repositories: whether the answer was kept by this request, or is the kept answer of an earlier one. */
@@ -50,7 +48,6 @@ export const createKeyedRequest = (tokenName: string, key: string, request: Requ
     // A name of a token contains no line break.
     key: hash('sha256', `${tokenName}\n${key}`),
     fingerprint: hash('sha256', JSON.stringify(parts)),
-    bytes: 2 * body.length,
     startedAt: performance.now(),
   };
 };

@@ -34,7 +34,7 @@ export const recognizeDialect = (head: string, isWhole: boolean, given?: string)
     const message = `The first line is ${quoteValue(text.trim())}, but fields must be separated by commas, semicolons or tabs.`;
     throw new ApiError(commonErrors.fieldWrong, message);
   }
-  return { delimiter: chosen ?? named, start: row.length, line: 2 + blank.split('\n').length - 1 };
+  return { delimiter: chosen ?? named, start: row.length, line: 1 + blank.split('\n').length };
 };
 
 /** The delimiter that separates the columns `id` and `name`. */

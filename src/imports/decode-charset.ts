@@ -12,15 +12,16 @@ export const decodeCharset = (pieces: AsyncIterable<Buffer>, charset: Charset = 
 async function* toUtf8(pieces: AsyncIterable<Buffer>, charset: Charset): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(charset, { fatal: true });
   let lines = 0;
-  const decode = (...[bytes, options]: Parameters<typeof decoder.decode>) => {
+  /** Without bytes, decodes the end of the file. */
+  const decode = (bytes?: Buffer) => {
     try {
-      return Buffer.from(decoder.decode(bytes, options));
+      return Buffer.from(decoder.decode(bytes, { stream: bytes !== undefined }));
     } catch {
       throw new ApiError(commonErrors.bodyNotJson, `The file is not ${charset}, somewhere after line ${lines}.`);
     }
   };
   for await (const piece of pieces) {
-    const bytes = decode(piece, { stream: true });
+    const bytes = decode(piece);
     for (let end = bytes.indexOf('\n'); end !== -1; end = bytes.indexOf('\n', end + 1)) lines += 1;
     yield bytes;
   }

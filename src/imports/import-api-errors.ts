@@ -1,6 +1,6 @@
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { AtomicImportTooLargeError, ImportInterruptedError, ImportNeedsSessionError } from './import.ts';
+import { AtomicImportTooLargeError, ImportInterruptedError, ImportNeedsSessionError } from './import-errors.ts';
 
 /** @param toApiError maps the cause of an interrupted import. @returns undefined for an error that is not about imports */
 export const toImportApiError = (error: unknown, toApiError: (cause: unknown) => ApiError): ApiError | undefined => {

@@ -1,16 +1,14 @@
+import { lengthOf } from '../plants/plant.ts';
 import {
-  AtomicImportTooLargeError,
-  adviseRepeat,
   formatCount,
-  ImportInterruptedError,
   type ImportOptions,
   type ImportSummary,
-  lengthOf,
   MAX_ATOMIC_ROWS,
   NO_COUNTS,
   type PlantRow,
   type ReadRows,
 } from './import.ts';
+import { AtomicImportTooLargeError, adviseRepeat, ImportInterruptedError } from './import-errors.ts';
 import { chunksOf } from './import-lanes.ts';
 import type { ImportRepository } from './import-repository.ts';
 import { createTally, type ImportTally } from './import-tally.ts';
@@ -29,13 +27,8 @@ export const importAtomically = async (
 ): Promise<ImportSummary> => {
   const tally = createTally(options);
   let advice = 'Nothing is stored. Repeat the import.';
-  const refusal = () => ({
-    ...NO_COUNTS,
-    failed: tally.counts.failed,
-    errors: tally.errors(),
-    stoppedAt: tally.stoppedAt(),
-    isAccepted: false,
-  });
+  const counts = () => ({ ...NO_COUNTS, failed: tally.counts.failed });
+  const refusal = () => ({ ...counts(), errors: tally.errors(), stoppedAt: tally.stoppedAt(), isAccepted: false });
   try {
     const plants = tally.wanted(await readAll(read, tally, signal));
     if (plants.length === 0 && tally.counts.failed > 0) return refusal();
@@ -56,9 +49,8 @@ export const importAtomically = async (
     return { ...tally.counts, errors: [], isAccepted: true };
   } catch (error) {
     if (error instanceof AtomicImportTooLargeError) throw error;
-    const { errors, isAccepted: _, stoppedAt: __, ...counts } = refusal();
     const cause = signal.aborted ? signal.reason : error;
-    throw new ImportInterruptedError(advice, { cause, storedUpTo: 0, counts, errors });
+    throw new ImportInterruptedError(advice, { cause, storedUpTo: 0, counts: counts(), errors: tally.errors() });
   }
 };
 

@@ -9,7 +9,8 @@ import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { CHARSETS, decodeCharset } from './decode-charset.ts';
 import type { ImportOptions, ImportRow, ReadRows } from './import.ts';
-import { readCsv, readJsonArray, readNdjson } from './read-rows.ts';
+import { readCsv } from './read-csv.ts';
+import { readJsonArray, readNdjson } from './read-json.ts';
 
 /** The media types of an import. */
 export const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;

@@ -1,5 +1,6 @@
 import { OutcomeUnknownError } from '../database/database-error.ts';
-import { lengthOf, type PlantRow } from './import.ts';
+import { lengthOf } from '../plants/plant.ts';
+import type { PlantRow } from './import.ts';
 import type { Pace } from './import-pace.ts';
 import type { ImportWriter, StoreRows } from './import-repository.ts';
 import type { ImportTally } from './import-tally.ts';

@@ -3,7 +3,7 @@ import { commonErrors } from '../http/common-errors.ts';
 import type { Operation, Paths } from '../openapi/describe-paths.ts';
 import { json, parametersOf, reference, toJsonSchema } from '../openapi/openapi.ts';
 import { newPlantSchema } from '../plants/plant.ts';
-import { importQuerySchema, MAX_ERRORS } from './import.ts';
+import { importQuerySchema, MAX_ERRORS, NO_COUNTS } from './import.ts';
 
 const count = (description: string) => z.int().min(0).describe(description);
 
@@ -34,7 +34,9 @@ const summaryOf = (summary: string, created: number) =>
     summary: {
       summary,
       value: {
-        ...{ created, replaced: 0, skipped: 0, failed: 1 },
+        ...NO_COUNTS,
+        created,
+        failed: 1,
         errors: [{ line: 3, error: 1003, message: 'name is required.' }],
       } satisfies z.input<typeof importSummarySchema>,
     },

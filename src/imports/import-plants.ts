@@ -1,15 +1,8 @@
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import {
-  adviseRepeat,
-  ImportInterruptedError,
-  ImportNeedsSessionError,
-  type ImportOptions,
-  type ImportProgress,
-  type ImportSummary,
-  type ReadRows,
-} from './import.ts';
+import type { ImportOptions, ImportProgress, ImportSummary, ReadRows } from './import.ts';
 import { importAtomically } from './import-atomically.ts';
+import { adviseRepeat, ImportInterruptedError, ImportNeedsSessionError } from './import-errors.ts';
 import { chunksOf, createLanes } from './import-lanes.ts';
 import type { Pace } from './import-pace.ts';
 import type { ImportRepository } from './import-repository.ts';

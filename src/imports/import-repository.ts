@@ -3,7 +3,8 @@ import { insertPlants, toArrays } from '../plants/insert-plants.ts';
 import type { NewPlant } from '../plants/plant.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
 import { createdOnly, storeBatch } from '../plants/store-batch.ts';
-import { ImportNeedsSessionError, type ImportOptions, type PlantRow } from './import.ts';
+import type { ImportOptions, PlantRow } from './import.ts';
+import { ImportNeedsSessionError } from './import-errors.ts';
 import type { RowOutcome } from './import-tally.ts';
 
 /** The number of chunks of an import that are stored concurrently, unless it has a connection of its own. */

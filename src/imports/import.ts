@@ -64,8 +64,6 @@ export type ImportRow = PlantRow | RowError;
 /** Reads the rows of an import, some at a time. Throws once the signal is aborted, even while it waits for bytes. */
 export type ReadRows = (signal: AbortSignal) => AsyncIterable<ImportRow[]>;
 
-export const lengthOf = ({ name, tag }: NewPlant): number => name.length + (tag?.length ?? 0);
-
 export type ImportCounts = { created: number; replaced: number; skipped: number; failed: number };
 
 export const NO_COUNTS: Readonly<ImportCounts> = { created: 0, replaced: 0, skipped: 0, failed: 0 };
@@ -93,7 +91,7 @@ export type ImportSummary = ImportCounts & {
 
 /** Why an import was not accepted, and what is stored. */
 export const describeRefusal = (
-  { stoppedAt, created, replaced }: Omit<ImportSummary, 'errors'>,
+  { stoppedAt, created, replaced }: Pick<ImportSummary, 'stoppedAt' | 'created' | 'replaced'>,
   { atomic, dryRun, maxErrors }: ImportOptions,
 ): string => {
   const why =
@@ -103,47 +101,3 @@ export const describeRefusal = (
   if (atomic || dryRun || created + replaced === 0) return `${why} Nothing is stored.`;
   return `${why} The rows before it that did not fail are stored, and perhaps some after it.`;
 };
-type Interruption = {
-  cause: unknown;
-  /** Every row up to this line is stored or failed; 0 if no row is known to be stored. */
-  storedUpTo: number;
-  counts: ImportCounts;
-  /** As in an ImportSummary. */
-  errors: RowError[];
-};
-
-/** An import ended before its whole input was read. The message says what is stored, and how to continue. */
-export class ImportInterruptedError extends Error {
-  override name = 'ImportInterruptedError';
-  readonly storedUpTo: number;
-  readonly counts: ImportCounts;
-  readonly errors: RowError[];
-
-  constructor(advice: string, { cause, storedUpTo, counts, errors }: Interruption) {
-    super(advice, { cause });
-    this.storedUpTo = storedUpTo;
-    this.counts = counts;
-    this.errors = errors;
-  }
-}
-
-/** How to continue after an interruption, without storing a row twice or skipping one. */
-export const adviseRepeat = ({ onConflict }: Pick<ImportOptions, 'onConflict'>): string =>
-  `Repeat the import with onConflict=${onConflict === 'replace' ? 'replace' : 'skip'}.`;
-
-/** An import needs a session to tell which ids occurred in it, and connections go through a pooler. Nothing is stored. */
-export class ImportNeedsSessionError extends Error {
-  override name = 'ImportNeedsSessionError';
-
-  constructor() {
-    super(
-      'Imports with dryRun or onConflict=replace need DIRECT_URL, a URL of PostgreSQL without a pooler, which the operator has ' +
-        'not set. Nothing is stored. Only with atomic=true do they work without it.',
-    );
-  }
-}
-
-/** An atomic import exceeds the limits. Nothing is stored. */
-export class AtomicImportTooLargeError extends Error {
-  override name = 'AtomicImportTooLargeError';
-}

@@ -5,12 +5,12 @@ import { commonErrors } from '../http/common-errors.ts';
 import {
   addCounts,
   type ImportCounts,
-  ImportInterruptedError,
   type ImportOptions,
   type ImportSummary,
   NO_COUNTS,
   type ReadRows,
 } from './import.ts';
+import { ImportInterruptedError } from './import-errors.ts';
 import type { Pace } from './import-pace.ts';
 import { importPlants } from './import-plants.ts';
 import type { ImportRepository } from './import-repository.ts';

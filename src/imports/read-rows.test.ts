@@ -4,7 +4,8 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { NewPlant } from '../plants/plant.ts';
 import type { ImportRow } from './import.ts';
-import { readCsv, readJsonArray, readNdjson } from './read-rows.ts';
+import { readCsv } from './read-csv.ts';
+import { readJsonArray, readNdjson } from './read-json.ts';
 
 const LIMIT = 1_048_576;
 

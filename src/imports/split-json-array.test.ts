@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readJsonArray } from './read-rows.ts';
+import { readJsonArray } from './read-json.ts';
 
 test('splits any elements as JSON.parse does', async () => {
   await fc.assert(

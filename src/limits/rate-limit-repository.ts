@@ -16,13 +16,11 @@ const DELETED_AT_ONCE = 1000;
  * clock was set back.
  */
 export const createRateLimitRepository = ({ database, seconds }: { database: Database; seconds: number }) => {
-  const window = seconds * 1000;
-  const length = Prisma.raw(`${window}::bigint`);
+  const length = Prisma.raw(`${seconds * 1000}::bigint`);
   const deleteSome = () => database.$executeRaw`
     DELETE FROM rate_limits WHERE key IN (
-      SELECT key FROM rate_limits, round(extract(epoch FROM now()) * 1000) AS present
-      WHERE expire <= present OR expire > present + 2 * ${window}::bigint
-      LIMIT ${DELETED_AT_ONCE}::int FOR UPDATE OF rate_limits SKIP LOCKED)`;
+      SELECT key FROM rate_limits WHERE expire <= ${present} OR expire > ${present} + 2 * ${length}
+      LIMIT ${DELETED_AT_ONCE}::int FOR UPDATE SKIP LOCKED)`;
   return {
     /** Adds a request to each of these keys, of which some may be the same. @returns the totals including it */
     add: async (keys: string[]): Promise<Total[]> => {
@@ -39,9 +37,8 @@ export const createRateLimitRepository = ({ database, seconds }: { database: Dat
       const totals = new Map(rows.map((row) => [row.key, row]));
       // The total of a key is that of its last request.
       const lastFirst = keys.toReversed().map((key) => {
-        const { requests, endsIn } = totals.get(key) as Total;
-        totals.set(key, { key, requests: requests - 1, endsIn });
-        return { requests, endsIn };
+        const total = totals.get(key) as Total;
+        return { requests: total.requests--, endsIn: total.endsIn };
       });
       return lastFirst.reverse();
     },

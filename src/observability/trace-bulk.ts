@@ -1,17 +1,15 @@
 import { context, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
-
-/** What the span of an import or export records: numbers of rows, and how it ended. */
-type Note = (values: Record<string, number | string>) => void;
+import type { BulkTrace } from '../batching/bulk-trace.ts';
 
 /**
  * Makes an import or export one span, a child of the request's. Its statements get no spans: there is one for every hundred
  * to thousands of rows, however many rows there are.
  */
 export const createBulkTracing =
-  ({ tracer }: { tracer: Tracer }) =>
-  async <Result>(name: 'import' | 'export', run: (note: Note) => Promise<Result>): Promise<Result> => {
+  ({ tracer }: { tracer: Tracer }): BulkTrace =>
+  async (name, run) => {
     const span = tracer.startSpan(name);
-    const note: Note = (values) => {
+    const note = (values: Record<string, number | string>) => {
       for (const [key, value] of Object.entries(values))
         span.setAttribute(`plant_store.${name}.${toSnake(key)}`, value);
     };

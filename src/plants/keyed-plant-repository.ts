@@ -124,12 +124,6 @@ export const createKeyedPlantRepository = ({ database, kept }: { database: Datab
       return toPlant(id, change, answer as KeptAnswer);
     },
 
-    /** @returns as `change`; undefined if no answer is kept for the key */
-    find: async (request: KeyedRequest, { id, change }: Pick<KeyedChange, 'id' | 'change'>) => {
-      const answer = await kept.find(request);
-      return answer && toPlant(id, change, answer);
-    },
-
     unlessInUse: kept.unlessInUse,
   };
 };

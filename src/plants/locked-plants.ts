@@ -83,3 +83,5 @@ export const createLockedPlants = ({ limits, observe, lateError }: LockedPlantsO
     },
   };
 };
+
+export type LockedPlants = ReturnType<typeof createLockedPlants>;

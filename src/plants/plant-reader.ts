@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type BatchLimits, createBatchQueue } from '../batching/batch-queue.ts';
 import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
 import type { StatementQueue } from '../batching/statement-queue.ts';
+import { startTimer } from '../database/within-time.ts';
 import type { StoredPlant } from './plant.ts';
 import { PlantUnknownError } from './plant-errors.ts';
 import type { PlantRepository } from './plant-repository.ts';
@@ -56,11 +57,13 @@ export const createPlantReader = ({ repository, limits, lateError, longReads, ob
    * @throws {PlantUnknownError} {OverloadedError} or any database error
    */
   return async (id: bigint, isAbandoned = () => false, timeout = limits.deadline): Promise<StoredPlant> => {
-    const deadline = performance.now() + timeout;
+    const timeLeft = startTimer(timeout);
     const found = await reads.add(id, isAbandoned, timeout);
     if (typeof found !== 'function') return found;
-    const plant = await found({ isAbandoned, timeout: deadline - performance.now() });
+    const plant = await found({ isAbandoned, timeout: timeLeft() });
     if (plant === undefined) throw new PlantUnknownError(id);
     return plant;
   };
 };
+
+export type PlantReader = ReturnType<typeof createPlantReader>;

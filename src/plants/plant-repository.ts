@@ -28,11 +28,11 @@ export const createPlantRepository = ({ database }: { database: Database }) => {
     findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant | undefined>> => {
       // The name is null if the plant is too long.
       const rows = await database.$queryRaw<(Omit<Row, 'name'> & { name: string | null })[]>`
-      SELECT id, CASE WHEN shown THEN name END AS name, CASE WHEN shown THEN tag END AS tag
-      FROM (
-        SELECT *, ${contentBytes} <= ${MAX_SHARED_READ_BYTES} AS shown
-        FROM plants WHERE id = ANY(${`{${ids}}`}::bigint[])
-      ) AS found`;
+        SELECT id, CASE WHEN shown THEN name END AS name, CASE WHEN shown THEN tag END AS tag
+        FROM (
+          SELECT *, ${contentBytes} <= ${MAX_SHARED_READ_BYTES} AS shown
+          FROM plants WHERE id = ANY(${`{${ids}}`}::bigint[])
+        ) AS found`;
       return new Map(
         rows.map(({ id, name, tag }) => [id, name === null ? undefined : toStoredPlant({ id, name, tag })]),
       );
@@ -56,11 +56,8 @@ export const createPlantRepository = ({ database }: { database: Database }) => {
     ): Promise<StoredPlant | undefined> => {
       const { waitForLocks } = await statements();
       const [row] = await database.$queryRaw<Row[]>`
-      UPDATE plants
-      SET ${setTo(change)}
-      ${waitForLocks(Prisma.sql`FROM`, lockTimeout)}
-      WHERE ${isPlant(id, expected)}
-      RETURNING id, name, tag`;
+        UPDATE plants SET ${setTo(change)} ${waitForLocks(Prisma.sql`FROM`, lockTimeout)}
+        WHERE ${isPlant(id, expected)} RETURNING id, name, tag`;
       return row && toStoredPlant(row);
     },
 
@@ -68,7 +65,7 @@ export const createPlantRepository = ({ database }: { database: Database }) => {
     delete: async (id: bigint, expected?: StoredPlant, lockTimeout = LOCK_TIMEOUT): Promise<boolean> => {
       const { waitForLocks } = await statements();
       const count = await database.$executeRaw`
-      DELETE FROM plants ${waitForLocks(Prisma.sql`USING`, lockTimeout)} WHERE ${isPlant(id, expected)}`;
+        DELETE FROM plants ${waitForLocks(Prisma.sql`USING`, lockTimeout)} WHERE ${isPlant(id, expected)}`;
       return count > 0;
     },
 

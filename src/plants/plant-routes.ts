@@ -4,10 +4,8 @@ import { createBodyReader, parseJson } from '../bodies/read-json-body.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { parsePreconditions } from '../http/preconditions.ts';
-import type { OutputBudget } from '../http/send-json.ts';
-import { sendJson, sendJsonText } from '../http/send-json.ts';
+import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
 import type { AnswerOnce } from '../idempotency/answer-once.ts';
-import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import {
   newPlantSchema,
   type Plant,
@@ -16,10 +14,11 @@ import {
   plantSchema,
   type StoredPlant,
 } from './plant.ts';
+import type { PlantCondition } from './plant-changer.ts';
 import { PlantChangedError } from './plant-errors.ts';
 import { cursorAfter, noQuerySchema, plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
 import { entityTag, representPage, representPlant } from './plant-representation.ts';
-import type { PlantCondition, PlantService } from './plant-service.ts';
+import type { PlantService } from './plant-service.ts';
 
 type PlantRoutesOptions = {
   plants: PlantService;
@@ -49,12 +48,16 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     parseBody(plantSchema, await readJson(request, response));
   const readPlantPatch = async (request: Request, response: Response) =>
     parseBody(plantPatchSchema, await readMergePatch(request, response));
+  const sendPlant = (response: Response, { name, tag }: StoredPlant) =>
+    sendJsonText(response, JSON.stringify({ name, tag } satisfies Plant), outputBudget);
   const update = async (request: Request, response: Response, change: PlantChange) => {
     const { id } = parseParameters(plantPathSchema, request.params);
     const condition = conditionOf(request);
     const body = () => JSON.stringify(change);
-    const write = (key?: KeyedRequest) => plants.update(id, change, condition, key);
-    sendPlant(response, await answerOnce(request, response, body, (_, key) => write(key)));
+    const plant = await answerOnce(request, response, body, (isAbandoned, keyed) =>
+      plants.update({ id, change, condition, isAbandoned, keyed }),
+    );
+    sendPlant(response, plant);
   };
 
   router
@@ -98,7 +101,9 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     .delete(requireWriteScope, async (request, response) => {
       const { id } = parseParameters(plantPathSchema, request.params);
       const condition = conditionOf(request);
-      await answerOnce(request, response, noBody, (_, key) => plants.delete(id, condition, key));
+      await answerOnce(request, response, noBody, (isAbandoned, keyed) =>
+        plants.delete({ id, condition, isAbandoned, keyed }),
+      );
       response.status(204).end();
     })
     .all(
@@ -110,8 +115,6 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
 };
 
 const noBody = () => '';
-
-const sendPlant = (response: Response, { name, tag }: StoredPlant) => sendJson(response, { name, tag } satisfies Plant);
 
 const conditionOf = (request: Request): PlantCondition | undefined => {
   const evaluate = parsePreconditions(request);

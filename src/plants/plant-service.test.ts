@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import type { BatchLimits } from '../batching/batch-queue.ts';
 import type { ObservedQueue } from '../batching/queue-observer.ts';
 import { readConfig } from '../config/config.ts';
+import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import { limitRequests } from '../request-limits.ts';
 import type { KeyedPlantRepository } from './keyed-plant-repository.ts';
 import type { PlantRepository } from './plant-repository.ts';
@@ -20,7 +21,7 @@ const limits: BatchLimits = {
 
 const queues = ['writes', 'reads', 'pages', 'longReads', 'searches', 'changes', 'lockedPlants'] as const;
 
-/** A service with a fake repository. */
+/** A service with a fake repository, which also has what that for requests with a key has. */
 const createService = (
   repository: object,
   overrides: Partial<BatchLimits> = {},
@@ -32,7 +33,7 @@ const createService = (
       return undefined;
     },
     repository: repository as PlantRepository,
-    keyed: {} as KeyedPlantRepository,
+    keyedRepository: repository as KeyedPlantRepository,
     limits: Object.fromEntries(queues.map((name) => [name, { ...limits, ...overrides }])) as Record<
       (typeof queues)[number],
       BatchLimits
@@ -97,7 +98,11 @@ test.each(['update', 'delete'] as const)(
   async (name) => {
     const read = Promise.withResolvers<unknown>();
     const service = createService({ findByIds: () => read.promise, update: never, delete: never });
-    const failure = failureOf(name === 'update' ? service.update(1n, {}, () => true) : service.delete(1n, () => true));
+    const failure = failureOf(
+      name === 'update'
+        ? service.update({ id: 1n, change: {}, condition: () => true })
+        : service.delete({ id: 1n, condition: () => true }),
+    );
     await pass(900);
     read.resolve(new Map([[1n, { id: 1n, name: 'Fir' }]]));
     await turn();
@@ -107,6 +112,41 @@ test.each(['update', 'delete'] as const)(
     expect(failure).toEqual({ name: 'OutcomeUnknownError' });
   },
 );
+
+test('a change with a key has one deadline for looking the key up, reading and writing', async () => {
+  const lookUp = Promise.withResolvers<undefined>();
+  const service = createService({
+    findByIds: async () => new Map([[1n, { id: 1n, name: 'Fir' }]]),
+    ...{ unlessInUse: (_keyed: object, send: () => unknown) => send(), find: () => lookUp.promise, change: never },
+  });
+  const keyed = { key: 'a', fingerprint: 'b', startedAt: 0 } as KeyedRequest;
+  const failure = failureOf(service.update({ id: 1n, change: {}, condition: () => true, keyed }));
+  await pass(900);
+  lookUp.resolve(undefined);
+  await turn();
+  await pass(limits.deadline - 900 - 1);
+  expect(failure).toEqual({});
+  await pass(1);
+  expect(failure).toEqual({ name: 'OutcomeUnknownError' });
+});
+
+test.each(['update', 'delete'] as const)('%s is not sent if its client disconnects before', async (name) => {
+  const sent: bigint[] = [];
+  const first = Promise.withResolvers<object>();
+  const send = (id: bigint) => {
+    sent.push(id);
+    return first.promise;
+  };
+  const service = createService({ update: send, delete: send });
+  const start = (id: bigint, isAbandoned: () => boolean) =>
+    name === 'update' ? service.update({ id, change: {}, isAbandoned }) : service.delete({ id, isAbandoned });
+  const outcomes = [1n, 2n, 3n].map((id) => failureOf(start(id, () => id === 2n)));
+  await turn();
+  first.resolve({});
+  await turn();
+  expect(sent).toEqual([1n, 3n]);
+  expect(outcomes).toEqual([{}, { name: 'OverloadedError' }, {}]);
+});
 
 test('a change that has to read again after a concurrent change has one deadline for all reads', async () => {
   let reads = 0;
@@ -118,7 +158,7 @@ test('a change that has to read again after a concurrent change has one deadline
     },
     update: () => write.promise,
   });
-  const failure = failureOf(service.update(1n, {}, () => true));
+  const failure = failureOf(service.update({ id: 1n, change: {}, condition: () => true }));
   await pass(900);
   write.resolve(undefined);
   await turn();
@@ -138,7 +178,7 @@ test('a change that conflicts with others until its deadline fails, and is not s
       jest.advanceTimersByTime(limits.deadline / 3);
     },
   });
-  await expect(service.update(1n, { name: 'Yew' }, () => true)).rejects.toThrow(
+  await expect(service.update({ id: 1n, change: { name: 'Yew' }, condition: () => true })).rejects.toThrow(
     'Too many concurrent changes to this plant.',
   );
   await turn();
@@ -150,15 +190,20 @@ describe('bytes of a waiting request', () => {
   const plant = { id: 1n, name: long, tag: long };
   const cases: [string, string, (service: PlantService) => Promise<unknown>, number][] = [
     ['create a plant', 'writes', (service) => service.create(plant, () => false), 40_000],
-    ['change a plant', 'changes', (service) => service.update(1n, { name: long, tag: long }), 40_000],
-    ['remove the tag', 'changes', (service) => service.update(1n, { name: long, tag: null }), 20_000],
+    ['change a plant', 'changes', (service) => service.update({ id: 1n, change: { name: long, tag: long } }), 40_000],
+    ['remove the tag', 'changes', (service) => service.update({ id: 1n, change: { name: long, tag: null } }), 20_000],
     [
       'change a long plant conditionally',
       'changes',
-      (service) => service.update(1n, { name: 'Fir' }, () => true),
+      (service) => service.update({ id: 1n, change: { name: 'Fir' }, condition: () => true }),
       40_006,
     ],
-    ['delete a long plant conditionally', 'changes', (service) => service.delete(1n, () => true), 40_000],
+    [
+      'delete a long plant conditionally',
+      'changes',
+      (service) => service.delete({ id: 1n, condition: () => true }),
+      40_000,
+    ],
     ['search', 'searches', (service) => service.list({ limit: 1000, tag: long, nameContains: long }), 40_000],
     ['list a page', 'pages', (service) => service.list({ limit: 1000 }), 0],
   ];
@@ -190,7 +235,7 @@ test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
   const unblocked = Promise.withResolvers<void>();
   const observed = new Map<string, ObservedQueue>();
   const service = createPlantService({
-    keyed: {} as KeyedPlantRepository,
+    keyedRepository: {} as KeyedPlantRepository,
     repository: { list: (pages: unknown[]) => unblocked.promise.then(() => pages.map(() => ({ ids: [] }))) } as never,
     limits: limitRequests(readConfig({ QUEUE_LIMIT: '2000' })),
     observeQueue: (name, queue) => {

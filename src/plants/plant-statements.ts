@@ -28,14 +28,9 @@ export const onPostgres: PlantStatements = {
   readPages: (database, pages) => {
     const afters = pages.map(({ after }) => after ?? 'NULL');
     const limits = pages.map(({ limit }) => limit);
+    const [first, after] = [Prisma.sql`coalesce(wanted.after, ${MIN_INT64})`, Prisma.sql`wanted.after`];
     // The inner limit is for PostgreSQL's planner, which estimates an unknown limit as a tenth of the table.
-    const found = Prisma.sql`
-      SELECT *, ${contentBytes} <= ${MAX_SHARED_PLANT_BYTES} AS shown FROM (
-        SELECT id, name, tag FROM plants
-        WHERE id >= coalesce(wanted.after, ${MIN_INT64}) AND id IS DISTINCT FROM wanted.after
-        ORDER BY id LIMIT ${MAX_LIMIT + 1}
-      ) AS ahead
-      ORDER BY id LIMIT wanted.size + 1`;
+    const found = Prisma.sql`${plantsFrom(first, after, MAX_LIMIT + 1)} LIMIT wanted.size + 1`;
     return database.$queryRaw<Columns[]>`
       SELECT ids, names, tags
       FROM unnest(${`{${afters}}`}::bigint[], ${`{${limits}}`}::int[]) WITH ORDINALITY AS wanted (after, size, place),
@@ -60,18 +55,19 @@ export const onCitus: PlantStatements = {
   // Not LATERAL, which Citus refuses. Every shard finds at most as many plants as a page has.
   readPages: (database, pages) => {
     const selects = pages.map(({ after, limit }, place) => {
-      const found = Prisma.sql`
-        SELECT *, ${contentBytes} <= ${MAX_SHARED_PLANT_BYTES} AS shown FROM (
-          SELECT id, name, tag FROM plants
-          WHERE id >= ${after ?? MIN_INT64} AND id IS DISTINCT FROM ${after ?? null}::bigint
-          ORDER BY id LIMIT ${limit + 1}
-        ) AS ahead
-        ORDER BY id`;
+      const found = plantsFrom(after ?? MIN_INT64, Prisma.sql`${after ?? null}::bigint`, limit + 1);
       return Prisma.sql`SELECT ${place}::int AS place, page.* FROM (${selectColumns(found)}) AS page`;
     });
     return database.$queryRaw<Columns[]>`${Prisma.join(selects, ' UNION ALL ')} ORDER BY place`;
   },
 };
+
+/** Plants with ids from `first` on, except `after`; and whether each is `shown`, as it is short enough for a shared page. */
+const plantsFrom = (first: Prisma.Sql | bigint, after: Prisma.Sql, limit: number) => Prisma.sql`
+  SELECT *, ${contentBytes} <= ${MAX_SHARED_PLANT_BYTES} AS shown FROM (
+    SELECT id, name, tag FROM plants WHERE id >= ${first} AND id IS DISTINCT FROM ${after} ORDER BY id LIMIT ${limit}
+  ) AS ahead
+  ORDER BY id`;
 
 const insertRows = async (database: Database, plants: NewPlant[], lockTimeout: number) => {
   const { ids, names, tags } = toArrays(plants);

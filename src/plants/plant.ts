@@ -48,5 +48,13 @@ export type Plant = z.infer<typeof plantSchema>;
 /** A plant as it is stored and read. */
 export type StoredPlant = NewPlant;
 
+/** The number of characters of its name and tag. */
+export const lengthOf = ({ name, tag }: PlantText = {}): number => (name?.length ?? 0) + (tag?.length ?? 0);
+
+/** The maximum memory of its name and tag, in bytes. */
+export const textBytes = (plant?: PlantText): number => 2 * lengthOf(plant);
+
+type PlantText = { name?: string | undefined; tag?: string | null | undefined };
+
 /** A change to a stored plant. Undefined members stay as they are; null removes the tag. */
 export type PlantChange = z.infer<typeof plantPatchSchema>;

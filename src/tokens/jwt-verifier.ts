@@ -39,7 +39,10 @@ export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: Jwt
   };
   return async (text, again) => {
     if (!JWT_PATTERN.test(text)) return undefined;
-    if (again) return isExpired(decodeJwt(text)) ? undefined : toToken(decodeJwt(text));
+    if (again) {
+      const payload = decodeJwt(text);
+      return timeLeft(payload) > 0 ? toToken(payload) : undefined;
+    }
     const key = hashTokenText(text).toString('latin1');
     const knownToken = known.get(key);
     if (knownToken) return knownToken;
@@ -62,8 +65,6 @@ const toToken = (payload: JWTPayload): VerifiedToken => ({
   name: nameOf(payload.sub ?? ''),
   scopes: scopesOf(payload),
 });
-
-const isExpired = (payload: JWTPayload) => timeLeft(payload) <= 0;
 
 /** In ms; `exp` is in seconds. */
 const timeLeft = ({ exp = 0 }: JWTPayload) => (exp + CLOCK_TOLERANCE) * 1000 - Date.now();

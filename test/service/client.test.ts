@@ -196,6 +196,21 @@ describe('retries', () => {
   });
 });
 
+test('a signal that is aborted while a response is dropped ends the pause after it', async () => {
+  const controller = new AbortController();
+  let attempts = 0;
+  const retryingFetch = createRetryingFetch({
+    fetch: async () => {
+      attempts += 1;
+      const body = new ReadableStream({ cancel: () => controller.abort(new Error('enough')) });
+      return new Response(body, { status: 503, headers: { 'Retry-After': '5' } });
+    },
+  });
+  const request = new Request('http://127.0.0.1:1', { signal: controller.signal });
+  await expect(retryingFetch(request)).rejects.toThrow('enough');
+  expect(attempts).toBe(1);
+});
+
 describe('import and export', () => {
   let service: TestService;
   let plants: PlantClient;

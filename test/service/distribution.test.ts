@@ -17,6 +17,11 @@ testUnless(onCitus('it is installed'), 'without Citus, says what to install', as
   );
 });
 
+test('distributes only on a session', async () => {
+  const url = `${database.url}?pgbouncer=true`;
+  await expect(distribute(url, { shards: 8 })).rejects.toThrow('Distributing the tables needs a session');
+});
+
 test('asks once, and again if the database could not be asked', async () => {
   let asked = 0;
   const check = createDistributionCheck(async () => {

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { decodeCharset } from '../../src/imports/decode-charset.ts';
-import { readCsv } from '../../src/imports/read-rows.ts';
+import { readCsv } from '../../src/imports/read-csv.ts';
 import { ROUNDED, SAVED, SAVED_PLANTS } from '../support/spreadsheets.ts';
 
 const read = async (name: string, charset?: (typeof SAVED)[number]['charset']) => {

@@ -22,6 +22,8 @@ const start = async (environment: Record<string, string> = {}) => {
   service = await startService(environment);
 };
 
+const MIB = 1_048_576;
+
 const port = () => Number(new URL(service.baseUrl).port);
 
 /** A connection that does not read before `resume`. */
@@ -50,7 +52,15 @@ const request = (method: string, path: string, body?: object, fields: string[] =
 
 const exchange = (text: string) => exchangeBytes({ port: port(), bytes: Buffer.from(text, 'latin1') });
 
+/** Calls `note` with each request that Node.js has parsed, until it is disposed of. */
+const onRequest = (note: (message: { response: object }) => void) => {
+  const listener = (message: unknown) => note(message as { response: object });
+  subscribe('http.server.request.start', listener);
+  return { [Symbol.dispose]: () => unsubscribe('http.server.request.start', listener) };
+};
+
 const completed = () => service.log.filter(({ msg }) => msg === 'request completed').length;
+const aborted = () => service.log.filter(({ msg }) => msg === 'request aborted').length;
 
 describe('a client that pipelines', () => {
   test('gets its responses in order', async () => {
@@ -77,16 +87,14 @@ describe('a client that pipelines', () => {
     await start();
     const unlock = await lockPlants(service.database.url);
     let parsed = 0;
-    const count = () => {
+    using _counter = onRequest(() => {
       parsed++;
-    };
-    subscribe('http.server.request.start', count);
+    });
     const socket = await open();
     socket.write(request('POST', '/plants', { id: 1, name: 'Fir' }) + 'GET / HTTP/1.1\r\n\r\n'.repeat(3600));
     await waitUntil('the first requests', () => parsed > 1);
     // By the time the service answers another client, it has parsed all that it read so far.
     await service.agent.get('/livez');
-    unsubscribe('http.server.request.start', count);
     expect(parsed).toBeLessThan(300);
     await unlock();
   });
@@ -95,15 +103,14 @@ describe('a client that pipelines', () => {
     await start();
     const unlock = await lockPlants(service.database.url);
     let parsed = 0;
-    const count = () => {
+    using _counter = onRequest(() => {
       parsed++;
-    };
-    subscribe('http.server.request.start', count);
+    });
     // More than may wait in total.
     for (let clients = 0; clients < 250; clients++) (await open()).write(request('GET', '/plants/1').repeat(10));
     await waitUntil('the waiting requests', () => parsed > 2100);
-    unsubscribe('http.server.request.start', count);
-    for (const socket of sockets.splice(0)) socket.destroy();
+    for (const socket of sockets.splice(0)) socket.resetAndDestroy();
+    await waitUntil('the end of all connections', () => aborted() === 250);
     await unlock();
     const answers = await exchange(
       request('GET', '/plants/1').repeat(9) + request('GET', '/plants/1', undefined, ['Connection: close']),
@@ -134,7 +141,7 @@ describe('a client that does not read', () => {
     const before = completed();
     const socket = await open();
     socket.write(request('GET', '/plants/1').repeat(300));
-    await waitUntil('the end of a response', () => service.log.some(({ msg }) => msg === 'request aborted'));
+    await waitUntil('the end of a response', () => aborted() > 0);
     expect(completed() - before).toBeLessThan(50);
     socket.resume();
     await once(socket, 'close');
@@ -173,19 +180,32 @@ describe('a client that does not read', () => {
     await service.post({ id: 1, name });
     // The system buffers some MiB per connection.
     for (let count = 0; count < 100; count++) (await open()).write(request('GET', '/plants/1').repeat(9));
-    await waitUntil('the end of a response', () => service.log.some(({ msg }) => msg === 'request aborted'));
+    await waitUntil('the end of a response', () => aborted() > 0);
     expect((await service.request('get', '/plants/1')).status).toBe(200);
+  });
+
+  test('is disconnected if too many bytes of plants that were stored wait for clients', async () => {
+    await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '60' });
+    for (let id = 1; id <= 4; id++) {
+      (await open()).write(request('POST', '/plants', { id, name: 'x'.repeat(16 * MIB) }));
+      await waitUntil('the plant', async () => (await service.database.query('SELECT FROM plants')).length === id);
+    }
+    await waitUntil('the end of a response', () => aborted() > 0);
   });
 });
 
 describe('uploads', () => {
-  const MIB = 1_048_576;
+  /** A client that sends the first byte of a large body. */
+  const stall = async () => {
+    const socket = await open();
+    socket.write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    return socket;
+  };
 
   test('that stall lose their slots and get code 1500', async () => {
     // Two slots.
     await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
-    const stalled = [await open(), await open()];
-    for (const socket of stalled) socket.write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    const stalled = [await stall(), await stall()];
     const answers = stalled.map(async (socket) => String((await once(socket, 'data'))[0]));
     for (const socket of stalled) socket.resume();
     const other = await service.post({ id: 1, name: 'x'.repeat(100_000) });
@@ -195,16 +215,14 @@ describe('uploads', () => {
 
   test('of small plants do not wait for stalled uploads', async () => {
     await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
-    for (let count = 0; count < 20; count++)
-      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    for (let count = 0; count < 20; count++) await stall();
     expect((await service.post({ id: 1, name: 'Fir' })).status).toBe(200);
     expect(service.log.some(({ error }) => error === 1500)).toBe(false);
   });
 
   test('in chunks wait for a slot, too', async () => {
     await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
-    for (let count = 0; count < 2; count++)
-      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    for (let count = 0; count < 2; count++) await stall();
     const text = JSON.stringify({ id: 1, name: 'x'.repeat(300_000) });
     const chunk = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
     const fields = ['Transfer-Encoding: chunked', 'Connection: close'];
@@ -217,16 +235,11 @@ describe('uploads', () => {
 
   test('that are refused or aborted free their slots', async () => {
     await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
-    for (let count = 0; count < 2; count++)
-      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    for (let count = 0; count < 2; count++) await stall();
     const posts = Array.from({ length: 200 }, (_, id) => service.post({ id, name: 'x'.repeat(20_000) }));
     const statuses = (await Promise.all(posts)).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
-    for (let count = 0; count < 50; count++) {
-      const socket = await open();
-      socket.write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
-      socket.destroy();
-    }
+    for (let count = 0; count < 50; count++) (await stall()).destroy();
     const startedAt = performance.now();
     expect((await service.post({ id: 1000, name: 'x'.repeat(100_000) })).status).toBe(200);
     // A slot that is not freed passes to the next upload after two seconds at the earliest.
@@ -242,8 +255,7 @@ describe('uploads', () => {
 
   test('are refused at once if too many wait for a slot', async () => {
     await start({ BODY_LIMIT: String(32 * MIB), REQUEST_TIMEOUT: '30' });
-    for (let count = 0; count < 2 + 64; count++)
-      (await open()).write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{`);
+    for (let count = 0; count < 2 + 64; count++) await stall();
     const response = await service.post({ id: 1, name: 'x'.repeat(100_000) });
     expect([response.status, response.body.error]).toEqual([503, 1500]);
   });
@@ -277,13 +289,11 @@ describe('uploads', () => {
 test('an open connection keeps no memory of its past requests', async () => {
   await start();
   const responses: WeakRef<object>[] = [];
-  const note = (message: unknown) => responses.push(new WeakRef((message as { response: object }).response));
-  subscribe('http.server.request.start', note);
+  using _notes = onRequest(({ response }) => void responses.push(new WeakRef(response)));
   const socket = await open();
   socket.resume();
   socket.write(request('POST', '/plants', { id: 1, name: 'Fir' }));
   expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
-  unsubscribe('http.server.request.start', note);
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   await waitUntil('the release of the response', () => {
@@ -315,7 +325,7 @@ describe('a service that stops', () => {
     const whole = completed() - 1;
     expect(whole).toBeGreaterThan(sent - 1);
     expect(received).toBeGreaterThan(whole * 1_000_000);
-    expect(service.log.some(({ msg }) => msg === 'request aborted')).toBe(false);
+    expect(aborted()).toBe(0);
   });
 
   test('asks the client to close the connection with the response in progress', async () => {

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { ApiError } from '../http/api-error.ts';
+import { commonErrors } from '../http/common-errors.ts';
+import { MAX_INT64, MIN_INT64, plantSchema } from '../plants/plant.ts';
+import { quoteValue } from '../quote-value.ts';
+import { toColumnName } from './csv-dialect.ts';
+import type { ImportRow } from './import.ts';
+import { type CsvField, type CsvRecord, readCsvRecords } from './read-csv-records.ts';
+import { inTurns } from './take-turns.ts';
+import { toRow } from './to-row.ts';
+
+/** A number that a spreadsheet has shortened, such as 1.23457E+18 or 1,23457E+18. */
+const ROUNDED = /^[+-]?\d[.,]?\d*e[+-]?\d+$/i;
+/** A number with separators between its digits, such as 1,000 or 1.000.000. */
+const FORMATTED = /^[+-]?\d{1,3}([.,'\u2019 \u00a0\u202f]\d{3})+$/;
+
+/** Leading zeros are allowed, but BigInt takes quadratic time on a million of them. */
+const MAX_ID_LENGTH = 40;
+
+const describeCsvId = ({ input }: { input?: unknown }): string => {
+  if (input === '') return 'is required';
+  const wrong = `must be decimal digits with an optional sign, from ${MIN_INT64} to ${MAX_INT64}`;
+  const text = typeof input === 'string' && input.length <= MAX_ID_LENGTH ? input : '';
+  if (ROUNDED.test(text)) return `was rounded by a spreadsheet (format the column as text) and ${wrong}`;
+  return FORMATTED.test(text) ? `was formatted by a spreadsheet (format the column as text) and ${wrong}` : wrong;
+};
+
+/** A NewPlant in CSV. */
+const csvPlantSchema = plantSchema.extend({
+  id: z
+    .string({ error: describeCsvId })
+    .max(MAX_ID_LENGTH, { error: describeCsvId, abort: true })
+    .regex(/^[+-]?\d+$/, { error: describeCsvId, abort: true })
+    .transform((text) => BigInt(text.replace('+', '')))
+    .pipe(z.int64({ error: describeCsvId })),
+});
+
+/**
+ * Reads plants from CSV (RFC 4180) with a header row that names at least the columns `id` and `name`. An empty `tag` field
+ * without quotes means no tag.
+ * @throws {ApiError} 1000 for an invalid quote, 1002 for a row that is too long, 1003 for an invalid header row
+ */
+export async function* readCsv(
+  chunks: AsyncIterable<Buffer>,
+  { maxLineBytes, delimiter }: { maxLineBytes: number; delimiter?: string | undefined },
+): AsyncGenerator<ImportRow[]> {
+  let columns: Columns | undefined;
+  const rowsOf = function* (records: Iterable<CsvRecord>) {
+    for (const { line, fields } of records) {
+      if (columns === undefined) columns = findColumns(fields);
+      else yield toCsvRow(line, fields, columns);
+    }
+  };
+  yield* inTurns(readCsvRecords(chunks, { maxRecordBytes: maxLineBytes, delimiter }), rowsOf);
+  if (columns === undefined) throw headerWrong('The CSV has no header row.');
+}
+
+/** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */
+type Columns = { id: number; name: number; tag: number; count: number };
+
+const findColumns = (fields: CsvField[]): Columns => {
+  const texts = fields.map(({ read }) => read('The header row'));
+  const names = texts.map(toColumnName);
+  const row = `The header row is ${quoteValue(texts.join(','))}`;
+  for (const name of ['id', 'name', 'tag']) {
+    if (names.indexOf(name) !== names.lastIndexOf(name))
+      throw headerWrong(`${row}, which names the column ${name} twice.`);
+  }
+  const missing = ['id', 'name'].filter((name) => !names.includes(name));
+  if (missing.length > 0) throw headerWrong(`${row}, which lacks ${missing.join(' and ')}.`);
+  return { id: names.indexOf('id'), name: names.indexOf('name'), tag: names.indexOf('tag'), count: names.length };
+};
+
+const headerWrong = (what: string) =>
+  new ApiError(
+    commonErrors.fieldWrong,
+    `${what} It must be like id,name,tag, in any order, separated by commas, semicolons or tabs.`,
+  );
+
+const toCsvRow = (line: number, fields: CsvField[], columns: Columns): ImportRow =>
+  toRow(line, csvPlantSchema, 'The row', () => {
+    if (fields.length !== columns.count) {
+      const message = `The row has ${fields.length} fields, but the header row has ${columns.count}.`;
+      throw new ApiError(commonErrors.fieldWrong, message);
+    }
+    const read = (index: number) => fields[index]?.read('The row');
+    const tag = fields[columns.tag];
+    return { id: read(columns.id), name: read(columns.name), tag: tag?.isAbsent ? undefined : tag?.read('The row') };
+  });
