@@ -26,7 +26,7 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
       Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
     )}`;
   return {
-    /** Sends plants while iterating over them. @throws errors of the iterable; an error if there is no response */
+    /** Sends plants while iterating over them. @throws errors of the iterable; an error if there is no response, or not from the service */
     importPlants: async (
       plants: Iterable<NewPlant> | AsyncIterable<NewPlant>,
       options: ImportOptions = {},
@@ -38,7 +38,7 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
         duplex: 'half',
       };
       const response = await fetch(new Request(urlOf('/plants/import', options), init as RequestInit));
-      const body = parseExactJson(await response.text()) as ImportSummary | Problem | components['schemas']['Error'];
+      const body = (await readJson(response)) as ImportSummary | Problem | components['schemas']['Error'];
       if ('created' in body) return { data: body, response };
       return { error: 'code' in body ? body : problemOf(body, response), response };
     },
@@ -50,13 +50,23 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
     exportPlants: async function* (options: ExportOptions = {}): AsyncGenerator<StoredPlant, void, undefined> {
       const response = await fetch(new Request(urlOf('/plants/export', options), { headers }));
       if (!response.ok) {
-        const body = (await response.json()) as Problem | components['schemas']['Error'];
+        const body = (await readJson(response)) as Problem | components['schemas']['Error'];
         const problem = 'code' in body ? body : problemOf(body, response);
         throw new Error(problem.detail, { cause: problem });
       }
       for await (const line of readLines(response)) yield parseExactJson(line) as StoredPlant;
     },
   };
+};
+
+/** @throws {Error} the response is not from Plant Store, such as the error page of a proxy */
+const readJson = async (response: Response): Promise<unknown> => {
+  const text = await response.text();
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    throw new Error(`The response has status ${response.status} and is not from Plant Store.`, { cause: error });
+  }
 };
 
 async function* linesOf(plants: Iterable<NewPlant> | AsyncIterable<NewPlant>): AsyncGenerator<string, void, undefined> {

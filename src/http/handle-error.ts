@@ -24,8 +24,12 @@ export const createErrorHandler =
     response.end(JSON.stringify(error.toProblem(basePath)));
   };
 
-export const rejectUnknownPath: RequestHandler = (request) => {
-  throw new ApiError(commonErrors.pathUnknown, `There is nothing at ${request.path}.`);
+/** The maximum number of characters of a path in a message. */
+const SHOWN_PATH = 100;
+
+export const rejectUnknownPath: RequestHandler = ({ path }) => {
+  const shown = path.length > SHOWN_PATH ? `${path.slice(0, SHOWN_PATH)}…` : path;
+  throw new ApiError(commonErrors.pathUnknown, `There is nothing at ${shown}.`);
 };
 
 /**

@@ -259,6 +259,14 @@ describe('import and export', () => {
     });
   });
 
+  test("says that a proxy's error page is not from the service", async () => {
+    const fetch = async () => new Response('<h1>Bad Gateway</h1>', { status: 502 });
+    const client = createPlantClient({ baseUrl: service.baseUrl, token: service.token, fetch });
+    const message = 'The response has status 502 and is not from Plant Store.';
+    await expect(client.importPlants([])).rejects.toThrow(message);
+    await expect(client.exportPlants().next()).rejects.toThrow(message);
+  });
+
   test('rejects if the iterable throws', async () => {
     const failing = (async function* () {
       yield* many(1);

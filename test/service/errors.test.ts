@@ -248,6 +248,8 @@ describe('paths and methods', () => {
       expect(response.status).toBe(404);
       expect(response.body.error).toBe(1200);
     }
+    const long = await service.agent.get(`/${'a'.repeat(10_000)}`);
+    expect(long.body.message).toBe(`There is nothing at /${'a'.repeat(99)}….`);
   });
 
   test('code 1202: the method is not allowed; Allow lists those that are', async () => {
