@@ -2,14 +2,17 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, expect } from '@jest/globals';
 import { readConfig } from '../../src/config/config.ts';
 import { limitRequests } from '../../src/request-limits.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { lockTable, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
+import { onCitus, unless } from '../support/skip.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
+
+const { describe, test } = unless(onCitus('keys are refused'));
 
 let unlock = async () => {};
 afterEach(async () => {
