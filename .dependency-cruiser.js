@@ -14,7 +14,7 @@ const mayImport = {
   batching: ['database'],
   config: ['operational-error.ts', 'quote-value.ts'],
   observability: ['config', 'http', 'server', 'batching', 'version.ts'],
-  'embedded-postgres': ['operational-error.ts'],
+  'embedded-postgres': ['operational-error.ts', 'secret-file.ts'],
   health: shared,
   idempotency: shared,
   plants: [...shared, 'idempotency'],
@@ -25,7 +25,7 @@ const mayImport = {
   documentation: shared,
 };
 
-const REPOSITORY = '^src/[^/]+/([^/]+-repository|plant-pages|plant-statements)[.]ts$';
+const REPOSITORY = '^src/[^/]+/([^/]+-repository|plant-pages|insert-plants|stored-responses)[.]ts$';
 const UNIT_TEST = '[.]test[.]ts$';
 const packages = (/** @type {string[]} */ ...names) => `(^|/)node_modules/(@types/)?(${names.join('|')})/`;
 

@@ -1,12 +1,48 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
+import { readConfig } from '../src/config/config.ts';
+import { sessionUrl } from '../src/database/session-url.ts';
 
-// Runs in the image, for the compose files. Connects as the owner of the database and creates the role of the service, or updates it.
+// Runs in the image, for the compose files. Connects as the owner of the tables and creates the role of the service, or updates it.
 // Then runs the files that its arguments name.
 
-const client = new pg.Client(process.env.DATABASE_URL);
-await client.connect();
-for (const file of ['deploy/postgres/store-role.sql', ...process.argv.slice(2)])
-  await client.query(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'));
-await client.query(`ALTER ROLE plant_store_server PASSWORD ${client.escapeLiteral(process.env.STORE_PASSWORD ?? '')}`);
-await client.end();
+const ITERATIONS = 4096;
+
+/** Non-ASCII spaces, and characters that SASLprep (RFC 4013 §2.1) drops. */
+const SPACES = /[\u00A0\u1680\u2000-\u200B\u202F\u205F\u3000]/g;
+const DROPPED = /\u00AD|\u034F|\u1806|[\u180B-\u180D]|\u200C|\u200D|\u2060|[\uFE00-\uFE0F]|\uFEFF/g;
+
+/** What PostgreSQL stores of a password (RFC 5802 §3, RFC 7677). The password itself would get into the log of the server. */
+const verifier = (/** @type {string} */ password) => {
+  const salt = randomBytes(16);
+  const prepared = password.replace(SPACES, ' ').replace(DROPPED, '').normalize('NFKC');
+  const salted = pbkdf2Sync(prepared, salt, ITERATIONS, 32, 'sha256');
+  const keyOf = (/** @type {string} */ text) => createHmac('sha256', salted).update(text).digest();
+  const storedKey = createHash('sha256').update(keyOf('Client Key')).digest('base64');
+  const serverKey = keyOf('Server Key').toString('base64');
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${storedKey}:${serverKey}`;
+};
+
+const updateRole = async () => {
+  const { DATABASE_URL = '', STORE_PASSWORD = '' } = process.env;
+  const { databaseUrl } = readConfig({ DATABASE_URL });
+  if (databaseUrl === undefined)
+    throw new Error('DATABASE_URL is not set. It must lead to PostgreSQL, as the owner of the tables.');
+  if (STORE_PASSWORD === '')
+    throw new Error('STORE_PASSWORD is not set. It must be the password of the role plant_store_server.');
+  const client = new pg.Client(sessionUrl(databaseUrl));
+  await client.connect();
+  try {
+    for (const file of ['deploy/postgres/store-role.sql', ...process.argv.slice(2)])
+      await client.query(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'));
+    await client.query(`ALTER ROLE plant_store_server PASSWORD '${verifier(STORE_PASSWORD)}'`);
+  } finally {
+    await client.end();
+  }
+};
+
+await updateRole().catch(({ message, code, hint }) => {
+  process.stderr.write(`${message || code}${hint ? `\n${hint}` : ''}\n`);
+  process.exitCode = 1;
+});

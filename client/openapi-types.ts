@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 5255684bc8beb90d30b2382333c501e5a88cfdf944b1054c18cf9f339e8a1bd0
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: c4aa3637755064ebf507a2adc0abbe06344e4c458ec7a430ea9f0db0a54fd467
 export interface paths {
     "/plants": {
         parameters: {
@@ -248,7 +248,7 @@ export interface components {
             }[];
             /** @description The line of the failed row that exceeded `maxErrors`. */
             stoppedAt?: number;
-            /** @description With status 400: why the import stopped, and what is stored. */
+            /** @description With status 400: why the import stopped, and what is stored. With status 200: that the file had no rows, such as CSV with only a header row. */
             message?: string;
         };
         Error: {
@@ -348,7 +348,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
+        /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). */
         ServiceUnavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -441,7 +441,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -491,16 +491,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The first request with this Idempotency-Key is still in progress (1302). */
-            409: {
-                headers: {
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description The Idempotency-Key came with another request before (1301). */
             422: {
                 headers: {
@@ -645,16 +635,6 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The first request with this Idempotency-Key is still in progress (1302). */
-            409: {
-                headers: {
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
@@ -728,16 +708,6 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The first request with this Idempotency-Key is still in progress (1302). */
-            409: {
-                headers: {
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
@@ -819,16 +789,6 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The first request with this Idempotency-Key is still in progress (1302). */
-            409: {
-                headers: {
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description The condition in If-Match or If-None-Match is not met; nothing was changed (1204). */
             412: {
                 headers: {
@@ -902,7 +862,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The service is stopping (only from /readyz and imports) (1504). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The service is stopping (only from /readyz and imports) (1504). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -955,7 +915,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -1063,7 +1023,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             408: components["responses"]["RequestTimeout"];
             500: components["responses"]["InternalServerError"];
-            /** @description The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The service is stopping (only from /readyz and imports) (1504). */
+            /** @description Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The service is stopping (only from /readyz and imports) (1504). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];

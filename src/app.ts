@@ -8,6 +8,7 @@ import { checkHeaders } from './http/check-headers.ts';
 import { createErrorHandler, rejectUnknownPath } from './http/handle-error.ts';
 import { parseQuery } from './http/parse-request.ts';
 import { createCors, setDefaultHeaders } from './http/response-headers.ts';
+import type { OutputBudget } from './http/send-json.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { createOpenApiDocument } from './openapi-document.ts';
 
@@ -19,10 +20,11 @@ type AppOptions = {
   /** Add the operations on plants, in the order in which paths are matched. */
   features: readonly ((router: Router) => void)[];
   health: Router;
+  outputBudget: OutputBudget;
 };
 
 /** The middleware and routes, in the order in which they handle a request. */
-export const createApp = ({ config, logger, observers, features, health }: AppOptions): Express => {
+export const createApp = ({ config, logger, observers, features, health, outputBudget }: AppOptions): Express => {
   const { basePath, corsOrigins, trustProxy } = config;
   const app = express();
   app.disable('x-powered-by');
@@ -45,6 +47,6 @@ export const createApp = ({ config, logger, observers, features, health }: AppOp
   app.use(createIndexRoutes({ basePath }));
   app.use(health);
   app.use(rejectUnknownPath);
-  app.use(createErrorHandler({ basePath, toApiError }));
+  app.use(createErrorHandler({ basePath, toApiError, outputBudget }));
   return app;
 };

@@ -1,14 +1,13 @@
-#!/usr/bin/env -S node --max-old-space-size=1024 --max-semi-space-size=16
-// bin/launch.js passes these options too. --max-semi-space-size=16 saves 50 MiB (record 0034).
+#!/usr/bin/env -S node --max-old-space-size=1024 --max-semi-space-size=32
+// bin/launch.js passes these options too. --max-semi-space-size=32 bears many clients (record 0034).
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { addDistributeCommand } from './commands/distribute-command.ts';
 import { explainError } from './commands/explain-error.ts';
 import { addExportCommand } from './commands/export-command.ts';
 import { addImportCommand } from './commands/import-command.ts';
 import { parseBrowser, parsePort } from './commands/option-parsers.ts';
-import { OutputError, print } from './commands/output.ts';
+import { note, OutputError, print } from './commands/output.ts';
 import { addSearchIndexCommand } from './commands/search-index-command.ts';
 import { serve } from './commands/serve.ts';
 import { openStudio } from './commands/studio.ts';
@@ -24,6 +23,8 @@ const EXIT_CODES = { success: 0, failure: 1, usageError: 2 };
 // No other file reads the environment.
 const envFile = resolve(import.meta.dirname, '..', '.env');
 if (existsSync(envFile)) process.loadEnvFile(envFile);
+// Only the connections without options of their own would follow it.
+delete process.env.PGOPTIONS;
 const config = () => readConfig(process.env);
 
 let help = '';
@@ -45,7 +46,7 @@ program
   .command('migrate')
   .description('apply pending database migrations')
   .action(async () => {
-    const applied = await withSession(config(), migrate, { migrates: false });
+    const applied = await withSession(config(), (url) => migrate(url, note), { migrates: false, isMigrated: false });
     await print(applied.length > 0 ? `Applied: ${applied.join(', ')}\n` : 'Nothing to apply.\n');
   });
 program
@@ -61,7 +62,6 @@ program
 addImportCommand(program, config);
 addExportCommand(program, config);
 addSearchIndexCommand(program, config);
-addDistributeCommand(program, config);
 addTokenCommands(program.command('token').description('create, list and revoke access tokens'), config);
 
 /** Runs one command. @returns the exit code */

@@ -1,5 +1,7 @@
 /** The maximum number of characters of a value in a message. */
 const MAX_LENGTH = 60;
+/** The maximum size of a quoted value in a JSON body, in bytes: JSON escapes take up to seven for a character. */
+const MAX_SIZE = 150;
 
 /**
  * A wrong value, for a message: short, on one line, and without control characters. Not for tokens, passwords and URLs that
@@ -15,10 +17,17 @@ export const quoteValue = (value: unknown): string => {
 };
 
 const quoteText = (text: string): string => {
-  const shown = text.length > MAX_LENGTH ? text.slice(0, MAX_LENGTH) : text;
-  // JSON escapes C0 and unpaired surrogates; not DEL, C1, and what starts a new line or changes the direction of text.
-  const quoted = JSON.stringify(shown).replace(/[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, escapeCharacter);
-  return text.length > MAX_LENGTH ? `${quoted}… (${text.length.toLocaleString('en-US')} characters)` : quoted;
+  let shown = text.slice(0, MAX_LENGTH);
+  let quoted = escapeText(shown);
+  while (Buffer.byteLength(JSON.stringify(quoted)) > MAX_SIZE) {
+    shown = shown.slice(0, (shown.length * 3) / 4);
+    quoted = escapeText(shown);
+  }
+  return shown.length < text.length ? `${quoted}… (${text.length.toLocaleString('en-US')} characters)` : quoted;
 };
+
+/** JSON escapes C0 and unpaired surrogates; not DEL, C1, and what starts a new line or changes the direction of text. */
+const escapeText = (text: string): string =>
+  JSON.stringify(text).replace(/[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, escapeCharacter);
 
 const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -26,15 +26,10 @@ test('REQUEST_TIMEOUT is divided: a fifth for the token, four fifths for the ope
   for (const { deadline } of [limits.tokens, limits.newTokens]) expect(deadline).toBe(1000);
 });
 
-test('a statement of an import may take a minute, and never less than one of a request', () => {
-  const timeoutsOf = ({ imports, statementTimeout }: ReturnType<typeof limitsWith>) => [
-    statementTimeout,
-    imports.statementTimeout,
-  ];
-  expect(timeoutsOf(limitsWith({}))).toEqual([6000, 60_000]);
-  expect(timeoutsOf(limitsWith({ REQUEST_TIMEOUT: '200' }))).toEqual([120_000, 120_000]);
-});
-
-test('connecting takes at most 1.5 s, regardless of REQUEST_TIMEOUT', () => {
-  expect(limitsWith({ REQUEST_TIMEOUT: '60' }).connectTimeout).toBe(1500);
+test.each([
+  ['1', 100],
+  ['4', 400],
+  ['60', 400],
+])('with REQUEST_TIMEOUT=%s, a statement waits for a lock for at most %d ms', (requestTimeout, lockTimeout) => {
+  expect(limitsWith({ REQUEST_TIMEOUT: requestTimeout }).lockTimeout).toBe(lockTimeout);
 });

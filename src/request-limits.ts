@@ -1,6 +1,12 @@
 import type { BatchLimits } from './batching/batch-queue.ts';
 import type { Config } from './config/config.ts';
-import { BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT } from './database/database.ts';
+import {
+  BULK_LOCK_TIMEOUT,
+  BULK_STATEMENT_TIMEOUT,
+  CLIENT_CHECK_INTERVAL,
+  CONNECT_TIMEOUT,
+} from './database/database.ts';
+import { LINGER_TIMES, type LingerTimes } from './server/lingering.ts';
 
 /** Limits on the time and memory that requests may use. Times are in ms. */
 export type RequestLimits = {
@@ -8,6 +14,8 @@ export type RequestLimits = {
   lookUpTimeout: number;
   connectTimeout: number;
   statementTimeout: number;
+  /** How long a statement may wait for a lock of another transaction; see docs/decisions/0040. */
+  lockTimeout: number;
   writes: BatchLimits;
   reads: BatchLimits;
   pages: BatchLimits;
@@ -16,6 +24,10 @@ export type RequestLimits = {
   newTokens: BatchLimits;
   /** How often the token of a request is checked again while its body or response streams. */
   tokenCheckInterval: number;
+  /** How often expired Idempotency-Keys and ended windows of rate limits are deleted. */
+  sweepInterval: number;
+  /** How often slow requests, stalled responses and clients that are gone are looked for. */
+  connectionCheckInterval: number;
   searches: BatchLimits;
   changes: BatchLimits;
   lockedPlants: BatchLimits;
@@ -24,29 +36,43 @@ export type RequestLimits = {
     count: number;
     /** How long a client may stop reading. Limited because the statement of an export holds back vacuum. */
     stallTimeout: number;
+    /** How often PostgreSQL checks whether the connection of an export is still open. */
+    clientCheckInterval: number;
   };
   imports: {
     /** The maximum number in progress. They have connections of their own, in addition to DATABASE_CONNECTIONS. */
     count: number;
     /** For a chunk. */
     statementTimeout: number;
+    /** How long a statement may wait for a lock of another transaction. */
+    lockTimeout: number;
     /** How long a client may send bytes without a complete row. */
     rowTimeout: number;
+    /**
+     * How long statements in progress may take after an import was stopped. Most finish sooner, so that the response can say what is
+     * stored. A statement that waits for a lock must not hold the slot of a disconnected client.
+     */
+    grace: number;
   };
   /** The maximum number of large request bodies that are read concurrently. */
   bodySlots: number;
   /** The maximum size of all responses that wait to be sent, in bytes. */
   outputBytes: number;
+  linger: LingerTimes;
 };
 
 /** The memory for large request bodies, in bytes. */
 const BODY_BYTES = 16_777_216;
 const MAX_BODY_SLOTS = 16;
 const OUTPUT_BYTES = 33_554_432;
-const EXPORTS = { count: 2, stallTimeout: 60_000 };
+const EXPORTS = { count: 2, stallTimeout: 60_000, clientCheckInterval: CLIENT_CHECK_INTERVAL };
 const MAX_IMPORTS = 4;
 const ROW_TIMEOUT = 60_000;
+const IMPORT_GRACE = 5000;
 const TOKEN_CHECK_INTERVAL = 5000;
+const LOCK_TIMEOUT = 400;
+const SWEEP_INTERVAL = 60_000;
+const CONNECTION_CHECK_INTERVAL = 1000;
 
 /** Divides REQUEST_TIMEOUT: a fifth for the token, and the rest for the operation. */
 export const limitRequests = ({
@@ -73,10 +99,13 @@ export const limitRequests = ({
     // 16 with the default BODY_LIMIT.
     bodySlots: Math.min(MAX_BODY_SLOTS, Math.max(2, Math.floor(BODY_BYTES / bodyLimit))),
     outputBytes: OUTPUT_BYTES,
+    linger: LINGER_TIMES,
     exports: EXPORTS,
     lookUpTimeout,
     connectTimeout: Math.min(CONNECT_TIMEOUT, lookUpTimeout),
     statementTimeout,
+    // So that a write of a locked plant is tried again before its deadline.
+    lockTimeout: Math.min(LOCK_TIMEOUT, requestTimeout / 10),
     // Waiting for more plants saves flushes to disk. Reads flush nothing, so a gather time does not make them faster.
     writes: { ...limits, gatherTime: 5 },
     // At most 64 plants of 16 KiB: 2 MiB in progress.
@@ -87,16 +116,21 @@ export const limitRequests = ({
     newTokens: { ...limits, batches: 1, deadline: lookUpTimeout },
     tokens: { ...limits, deadline: lookUpTimeout },
     tokenCheckInterval: TOKEN_CHECK_INTERVAL,
+    sweepInterval: SWEEP_INTERVAL,
+    connectionCheckInterval: CONNECTION_CHECK_INTERVAL,
     // Plants of up to BODY_LIMIT and pages of up to 1 MiB: 2 MiB in progress.
     longReads: limits,
     // Searches may take seconds, and changes wait for locked rows, so each has its own share of the connections.
     searches: { ...limits, batches: searches },
     changes: { ...limits, batches: changes },
-    lockedPlants: limits,
+    // Each attempt at a locked plant takes one for as long as a statement may wait for a lock.
+    lockedPlants: { ...limits, batches: 4 },
     imports: {
       count: MAX_IMPORTS,
       statementTimeout: Math.max(BULK_STATEMENT_TIMEOUT, statementTimeout),
+      lockTimeout: BULK_LOCK_TIMEOUT,
       rowTimeout: ROW_TIMEOUT,
+      grace: IMPORT_GRACE,
     },
   };
 };

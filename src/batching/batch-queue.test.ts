@@ -205,22 +205,6 @@ describe('createBatchQueue', () => {
     expect(await large).toBe('done');
   });
 
-  test('accepts items up to exactly the limits', async () => {
-    const counted = start({ queueItems: 2 });
-    const outcomes = [counted.add(1), counted.add(2), counted.add(3)];
-    expect(await outcomes[2]).toBe('OverloadedError');
-    await turn();
-    await counted.end(0);
-    expect(await Promise.all(outcomes)).toEqual(['done', 'done', 'OverloadedError']);
-    // Each takes 500 bytes and its text.
-    const weighed = start({ queueBytes: 1200 });
-    const heavy = [weighed.add(1, 'x'.repeat(50)), weighed.add(2, 'x'.repeat(50)), weighed.add(3)];
-    expect(await heavy[2]).toBe('OverloadedError');
-    await turn();
-    await weighed.end(0);
-    expect(await Promise.all(heavy)).toEqual(['done', 'done', 'OverloadedError']);
-  });
-
   test('counts the bytes of results towards a batch, but not towards the queue', async () => {
     let bytes = () => 0;
     const observe = (queue: ObservedQueue): QueueObserver => {

@@ -1,11 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { setDeadline } from '../database/within-time.ts';
+import { OverloadedError } from './overloaded-error.ts';
 import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
-
-/** Too many requests are waiting for the database, or this one waited too long. It was not sent to the database. */
-export class OverloadedError extends Error {
-  override name = 'OverloadedError';
-}
 
 export type BatchLimits = {
   /** The maximum number of batches in progress. Each uses one connection. */
@@ -31,6 +28,8 @@ type BatchQueueOptions<Item, Result> = {
   resultBytesOf?: (item: Item) => number;
   /** Creates the error for an item that was sent but has no outcome at its deadline. */
   lateError: () => Error;
+  /** Why an item must not be sent any more, asked when it is its turn. */
+  refuse?: (item: Item) => Error | undefined;
   /** Optional observer. */
   observe?: ((queue: ObservedQueue) => QueueObserver | undefined) | undefined;
   limits: BatchLimits;
@@ -42,6 +41,8 @@ type Entry<Item, Result> = {
   bytes: number;
   resultBytes: number;
   isAbandoned: () => boolean;
+  /** Calls a function in the async context of its request, so that a batch is in the trace of its first one. */
+  inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
   /** What the observer stores for it. */
   note: unknown;
   state: 'queued' | 'sent' | 'settled';
@@ -57,7 +58,7 @@ const ENTRY_OVERHEAD = 500;
  * immediately.
  */
 export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, Result>) => {
-  const { run, bytesOf, resultBytesOf = () => 0, lateError, observe, limits } = options;
+  const { run, bytesOf, resultBytesOf = () => 0, lateError, refuse = () => undefined, observe, limits } = options;
   let queue: Entry<Item, Result>[] = [];
   let queueBytes = 0;
   let batchesInProgress = 0;
@@ -67,6 +68,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
   let isScheduled = false;
   const observer = observe?.({
     length: () => queue.length,
+    inProgress: () => itemsInProgress,
     limit: limits.queueItems,
     bytes: () => queueBytes,
     byteLimit: limits.queueBytes,
@@ -77,44 +79,41 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
    * @param timeout how long the item may wait for its outcome, in ms
    * @throws {OverloadedError} or the error that `run` returns for the item
    */
-  const add = (item: Item, isAbandoned = () => false, timeout = limits.deadline): Promise<Result> =>
-    new Promise((resolve, reject) => {
-      if (timeout <= 0) {
-        reject(new OverloadedError('The request waited too long for the database.'));
-        return;
-      }
-      const bytes = ENTRY_OVERHEAD + bytesOf(item);
-      const isTooLarge = queue.length > 0 && queueBytes + bytes > limits.queueBytes;
-      if (isTooLarge || queue.length >= limits.queueItems) {
-        reject(new OverloadedError('Too many requests are waiting for the database.'));
-        return;
-      }
-      const settle = (outcome: Result | Error) => {
-        if (entry.state === 'settled') return;
-        if (entry.state === 'queued') observer?.drop?.(entry.note);
-        entry.state = 'settled';
-        clearTimeout(timer);
-        if (outcome instanceof Error) reject(outcome);
-        else resolve(outcome);
-      };
-      const entry: Entry<Item, Result> = {
-        item,
-        bytes,
-        resultBytes: resultBytesOf(item),
-        isAbandoned,
-        note: observer?.enter?.(),
-        state: 'queued',
-        settle,
-      };
-      const onDeadline = () =>
-        settle(
-          entry.state === 'sent' ? lateError() : new OverloadedError('The request waited too long for the database.'),
-        );
-      const timer = setDeadline(onDeadline, timeout);
-      queue.push(entry);
-      queueBytes += bytes;
-      scheduleBatch();
-    });
+  const add = (item: Item, isAbandoned = () => false, timeout = limits.deadline): Promise<Result> => {
+    if (timeout <= 0) return Promise.reject(new OverloadedError('The request waited too long for the database.'));
+    const bytes = ENTRY_OVERHEAD + bytesOf(item);
+    const isTooLarge = queue.length > 0 && queueBytes + bytes > limits.queueBytes;
+    if (isTooLarge || queue.length >= limits.queueItems)
+      return Promise.reject(new OverloadedError('Too many requests are waiting for the database.'));
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const settle = (outcome: Result | Error) => {
+      if (entry.state === 'settled') return;
+      if (entry.state === 'queued') observer?.drop?.(entry.note);
+      entry.state = 'settled';
+      clearTimeout(timer);
+      if (outcome instanceof Error) reject(outcome);
+      else resolve(outcome);
+    };
+    const entry: Entry<Item, Result> = {
+      item,
+      bytes,
+      resultBytes: resultBytesOf(item),
+      isAbandoned,
+      inContext: AsyncLocalStorage.snapshot(),
+      note: observer?.enter?.(),
+      state: 'queued',
+      settle,
+    };
+    const onDeadline = () =>
+      settle(
+        entry.state === 'sent' ? lateError() : new OverloadedError('The request waited too long for the database.'),
+      );
+    const timer = setDeadline(onDeadline, timeout);
+    queue.push(entry);
+    queueBytes += bytes;
+    scheduleBatch();
+    return promise;
+  };
 
   /** Sends a batch at the end of this turn of the event loop, so that items that arrive together are sent together. */
   const scheduleBatch = () => {
@@ -149,15 +148,23 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       itemsInProgress += batch.length;
       lastSentAt = performance.now();
       scheduleBatch();
-      const runBatch = () => run(batch.map(({ item }) => item)).catch((error: Error) => batch.map(() => error));
+      const items = batch.map(({ item }) => item);
       const notes = batch.map(({ note }) => note);
-      const outcomes = await (observer ? observer.around(notes, runBatch) : runBatch());
+      const runBatch = async () => {
+        try {
+          return await run(items);
+        } catch (error) {
+          return batch.map(() => error as Error);
+        }
+      };
+      const [{ inContext }] = batch as [Entry<Item, Result>];
+      const outcomes = await (observer ? inContext(observer.around, notes, runBatch) : inContext(runBatch));
       batchesInProgress--;
       itemsInProgress -= batch.length;
       for (const [index, entry] of batch.entries()) entry.settle(outcomes[index] as Result | Error);
-      const [first] = outcomes;
+      const [outcome] = outcomes;
       // The waiting items would fail in the same way, batch after batch, each after another timeout.
-      if (isUnreachable(first)) for (const entry of queue) entry.settle(first);
+      if (isUnreachable(outcome)) for (const entry of queue) entry.settle(outcome);
     }
     scheduleBatch();
   };
@@ -174,6 +181,11 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       if (entry.state === 'settled') continue;
       if (entry.isAbandoned()) {
         entry.settle(new OverloadedError('The client disconnected.'));
+        continue;
+      }
+      const refusal = refuse(entry.item);
+      if (refusal) {
+        entry.settle(refusal);
         continue;
       }
       entry.state = 'sent';

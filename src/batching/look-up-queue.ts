@@ -1,21 +1,32 @@
-import { AsyncResource } from 'node:async_hooks';
 import { DatabaseTimeoutError } from '../database/within-time.ts';
 import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
+import type { ObservedQueue } from './queue-observer.ts';
 
-type LookUp<Item, Result> = (items: Item[]) => Promise<Result[]>;
+type LookUpOptions = {
+  limits: BatchLimits;
+  /** Called with the queue. */
+  watch?: ((queue: ObservedQueue) => void) | undefined;
+};
 
 /**
- * Batches look-ups of a few bytes: concurrent ones share a statement, in the trace of the first request that waits for it.
+ * Batches look-ups of a few bytes: concurrent ones share a statement.
+ * @param run returns the results in the order of its items
  * @returns a function that looks one item up
- * @throws {OverloadedError} or any error of `run`, which returns the results in the order of its items
+ * @throws {OverloadedError} or any error of `run`
  */
-export const createLookUpQueue = <Item, Result>(run: LookUp<Item, Result>, limits: BatchLimits) => {
-  const queue = createBatchQueue({
-    run: async (lookUps: { item: Item; run: LookUp<Item, Result> }[]) =>
-      (await lookUps[0]?.run(lookUps.map(({ item }) => item))) ?? [],
+export const createLookUpQueue = <Item, Result>(
+  run: (items: Item[]) => Promise<Result[]>,
+  { limits, watch }: LookUpOptions,
+) => {
+  const queue = createBatchQueue<Item, Result>({
+    run,
     bytesOf: () => 0,
     lateError: () => new DatabaseTimeoutError(),
+    observe: (lookUps) => {
+      watch?.(lookUps);
+      return undefined;
+    },
     limits,
   });
-  return (item: Item): Promise<Result> => queue.add({ item, run: AsyncResource.bind(run) });
+  return (item: Item): Promise<Result> => queue.add(item);
 };

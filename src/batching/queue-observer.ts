@@ -2,6 +2,8 @@
 export type ObservedQueue = {
   /** How many items are waiting. */
   length: () => number;
+  /** How many items were sent to PostgreSQL and have no outcome yet. */
+  inProgress: () => number;
   /** The maximum number of waiting items. */
   limit: number;
   /** The approximate number of bytes that waiting items hold. */

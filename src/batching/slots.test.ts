@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { OverloadedError } from './batch-queue.ts';
+import { OverloadedError } from './overloaded-error.ts';
 import { createSlots } from './slots.ts';
 
 test('a holder gets at most half of the slots; a slot that is released twice is free once', () => {
@@ -21,4 +21,15 @@ test('anybody gets the only slot', () => {
   take('a')();
   take('b');
   expect(() => take('a')).toThrow('Too many exports are in progress.');
+});
+
+test('each slot that a holder releases gives it one more, and counts down to nothing', () => {
+  const { take, taken } = createSlots(4, 'imports');
+  const releases = [take('a'), take('a')];
+  releases[0]?.();
+  releases.push(take('a'));
+  expect(() => take('a')).toThrow('Too many imports of this token are in progress.');
+  expect(taken()).toBe(2);
+  for (const release of releases) release();
+  expect(taken()).toBe(0);
 });

@@ -1,4 +1,4 @@
-import { OverloadedError } from './batch-queue.ts';
+import { OverloadedError } from './overloaded-error.ts';
 
 /**
  * Slots for operations that last as long as their clients want, such as imports. One holder, such as a token, gets at most half
@@ -9,6 +9,8 @@ export const createSlots = (count: number, what: string) => {
   const held = new Map<string, number>();
   let taken = 0;
   return {
+    /** How many are taken. */
+    taken: (): number => taken,
     /** @returns a function that releases the slot, once. @throws {OverloadedError} */
     take: (holder: string): (() => void) => {
       const own = held.get(holder) ?? 0;

@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
 import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
 
@@ -34,5 +33,5 @@ export const createStatementQueue = (options: StatementQueueOptions): StatementQ
     limits: { ...options.limits, batchItems: 1 },
   });
   return <Result>({ send, bytes, timeout, isAbandoned }: Statement<Result>) =>
-    queue.add({ send: AsyncResource.bind(send), bytes }, isAbandoned, timeout) as Promise<Result>;
+    queue.add({ send, bytes }, isAbandoned, timeout) as Promise<Result>;
 };

@@ -48,6 +48,8 @@ export const createBodySlots = ({ count }: { count: number }) => {
   };
 
   return {
+    /** How many bodies have a slot, or wait for one or to be parsed. */
+    inUse: (): number => holders.size + waiting.size + unparsed,
     /** @returns a function that releases the slot or stops waiting for one */
     take: (claim: Claim) => {
       if (waiting.size >= MAX_WAITING) claim.onLost();

@@ -7,7 +7,9 @@ import {
   gzipSync,
 } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { decompressAll } from './decompress.ts';
+import type { Request } from 'express';
+import fc from 'fast-check';
+import { bodyDecompressor, decompressAll } from './decompress.ts';
 
 const formats = [
   ['gzip', gzipSync, createGunzip],
@@ -32,5 +34,45 @@ describe.each(formats)('%s', (format, compress, createStream) => {
     await expect(read(Buffer.concat([one, Buffer.alloc(4), two]), size)).rejects.toThrow();
     if (format !== 'gzip') await expect(read(Buffer.concat([one, two]), size)).rejects.toThrow();
     else expect(await read(Buffer.concat([one, two]), size)).toBe('one\ntwo\n');
+  });
+
+  describe('at once', () => {
+    const decompressor = bodyDecompressor({ headers: { 'content-encoding': format } } as Request);
+    const outcomeOf = async (read: () => Buffer | undefined | Promise<Buffer>) => {
+      try {
+        return (await read())?.toString();
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    const streamed = (bytes: Buffer) =>
+      outcomeOf(async () => Buffer.concat(await Array.fromAsync(decompressor?.stream(inPieces(bytes, 5)) ?? [])));
+
+    test('is the same as in pieces, also for bodies that are cut, damaged, doubled or followed by others', async () => {
+      const change = fc.oneof(
+        fc.constant((bytes: Buffer) => bytes),
+        fc.constant((bytes: Buffer) => Buffer.concat([bytes, bytes])),
+        fc.integer({ min: 1, max: 60 }).map((length) => (bytes: Buffer) => bytes.subarray(0, length)),
+        fc.uint8Array({ minLength: 1, maxLength: 9 }).map((more) => (bytes: Buffer) => Buffer.concat([bytes, more])),
+        fc.tuple(fc.nat(60), fc.nat(255)).map(([index, byte]) => (bytes: Buffer) => {
+          const damaged = Buffer.from(bytes);
+          damaged[index % bytes.length] = byte;
+          return damaged;
+        }),
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.string({ maxLength: 300 }), change, async (text, changed) => {
+          const body = changed(compress(text));
+          expect(await outcomeOf(() => decompressor?.atOnce(body, 1_000_000))).toBe(await streamed(body));
+        }),
+        { numRuns: 200 },
+      );
+    });
+
+    test('is limited to what the caller wants', () => {
+      const body = compress('x'.repeat(1000));
+      expect(decompressor?.atOnce(body, 1000)?.toString()).toBe('x'.repeat(1000));
+      expect(decompressor?.atOnce(body, 999)).toBeUndefined();
+    });
   });
 });

@@ -1,34 +1,77 @@
 import { pipeline, type Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import {
+  brotliDecompressSync,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  gunzipSync,
+  inflateSync,
+} from 'node:zlib';
 import type { Request } from 'express';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 
+type Decompressor = {
+  createStream: () => Transform & { bytesWritten: number };
+  atOnce: typeof gunzipSync | typeof brotliDecompressSync;
+};
+
+const gzip: Decompressor = { createStream: createGunzip, atOnce: gunzipSync };
+
 /** Keyed by Content-Encoding (RFC 9110 §8.4.1). */
-const decompressors = new Map([
-  ['gzip', createGunzip],
-  ['x-gzip', createGunzip],
-  ['deflate', createInflate],
-  ['br', createBrotliDecompress],
+const decompressors = new Map<string, Decompressor>([
+  ['gzip', gzip],
+  ['x-gzip', gzip],
+  ['deflate', { createStream: createInflate, atOnce: inflateSync }],
+  ['br', { createStream: createBrotliDecompress, atOnce: brotliDecompressSync }],
 ]);
 
+/** `stream` and `atOnce` throw 1000 if the body is not valid. */
+type BodyDecompressor = {
+  /** Decompresses a body of any size, in bounded memory. */
+  stream: (pieces: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
+  /** Decompresses a whole body now. @returns undefined if the result has more than `maxBytes` */
+  atOnce: (bytes: Buffer, maxBytes: number) => Buffer | undefined;
+};
+
 /**
- * Selects the decompressor for a body. Its memory is bounded, whatever the decompressed size.
- * @returns a function whose result throws 1000 if the body is not valid; undefined if the body is not compressed
+ * Selects the decompressor for a body.
+ * @returns undefined if the body is not compressed
  * @throws {ApiError} 1001
  */
-export const bodyDecompressor = ({ headers: { 'content-encoding': encoding = 'identity' } }: Request) => {
+export const bodyDecompressor = ({
+  headers: { 'content-encoding': encoding = 'identity' },
+}: Request): BodyDecompressor | undefined => {
   const name = encoding.toLowerCase();
   if (name === 'identity') return undefined;
-  const createStream = decompressors.get(name);
-  if (createStream === undefined)
+  const decompressor = decompressors.get(name);
+  if (decompressor === undefined)
     throw new ApiError(
       commonErrors.mediaTypeNotSupported,
       'The Content-Encoding must be gzip, deflate, br or identity.',
     );
-  return (pieces: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
-    decompressAll(pieces, createStream(), notDecompressed);
+  return {
+    stream: (pieces) => decompressAll(pieces, decompressor.createStream(), notDecompressed),
+    atOnce: (bytes, maxBytes) => decompressAtOnce(bytes, maxBytes, decompressor),
+  };
 };
+
+const decompressAtOnce = (bytes: Buffer, maxBytes: number, { atOnce }: Decompressor): Buffer | undefined => {
+  try {
+    // With `info`, which the types of Node.js lack.
+    const { buffer, engine } = atOnce(bytes, { maxOutputLength: maxBytes, info: true }) as unknown as Decompressed;
+    if (engine.bytesWritten < bytes.length) throw new Error(DATA_BEHIND);
+    return buffer;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
+    throw notDecompressed(error);
+  }
+};
+
+/** `bytesWritten`: how many bytes were read. */
+type Decompressed = { buffer: Buffer; engine: { bytesWritten: number } };
+
+const DATA_BEHIND = 'There is data after the compressed data.';
 
 const notDecompressed = (cause: unknown) =>
   new ApiError(commonErrors.bodyNotJson, 'The body could not be decompressed.', { cause });
@@ -61,7 +104,7 @@ export async function* decompressAll(
   try {
     yield* pipeline(counted, stream, () => {});
     const hasMore = stream.bytesWritten < received || !(await counted().next()).done;
-    if (hasMore) throw new Error('There is data after the compressed data.');
+    if (hasMore) throw new Error(DATA_BEHIND);
   } catch (error) {
     throw failure ?? toError(error);
   } finally {

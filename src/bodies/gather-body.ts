@@ -9,8 +9,8 @@ const SMALL_BODY = 16_384;
 /**
  * A one-byte piece costs as much CPU as a large one. After FREE_PIECES, pieces must average MIN_AVERAGE_PIECE bytes.
  */
-const FREE_PIECES = 1000;
-const MIN_AVERAGE_PIECE = 64;
+export const FREE_PIECES = 1000;
+export const MIN_AVERAGE_PIECE = 64;
 
 /** `limit`: in bytes. */
 type GatherOptions = { limit: number; slots: BodySlots };
@@ -75,7 +75,7 @@ export const bodyTooLarge = (limit: number): ApiError =>
 
 export const clientDisconnected = (): ApiError => new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
 
-const tooManyPieces = () =>
+export const tooManyPieces = (): ApiError =>
   new ApiError(
     commonErrors.bodyTooLarge,
     `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes.`,

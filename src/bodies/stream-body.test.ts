@@ -4,10 +4,10 @@ import { expect, test } from '@jest/globals';
 import type { Request } from 'express';
 import { streamBody } from './stream-body.ts';
 
-const start = () => {
+const start = (options: { isCompressed?: boolean } = {}) => {
   const request = Object.assign(new Readable({ read: () => {} }), { socket: { resume: () => {} } });
   const stopping = new AbortController();
-  const body = streamBody(request as unknown as Request, { pauseTimeout: 60_000, signal: stopping.signal });
+  const body = streamBody(request as unknown as Request, { pauseTimeout: 60_000, signal: stopping.signal, ...options });
   return { request, stopping, body };
 };
 
@@ -27,11 +27,102 @@ test.each([
   const sizes = () => 8_388_608 / (size + 256);
   let pushed = 0;
   while (!request.isPaused() && pushed < 100_000) {
-    request.push(Buffer.alloc(size));
+    // Rows, since many small pieces without are refused.
+    request.push(`${'x'.repeat(size - 1)}\n`);
     pushed += 1;
     await setImmediate();
   }
   expect(pushed).toBe(Math.floor(sizes()) + 1);
   await body.next();
   expect(request.isPaused()).toBe(false);
+});
+
+/** Pushes pieces, and reads what is handed on after each thousand of them, until the body fails. @returns how many were accepted */
+const accepted = async (pieces: Iterable<string>, options?: { isCompressed?: boolean }) => {
+  const { request, body } = start(options);
+  let pushed = 0;
+  try {
+    for (const piece of pieces) {
+      request.push(piece);
+      pushed += 1;
+      if (pushed % 1000 > 0) continue;
+      await setImmediate();
+      await body.next();
+    }
+    request.push(null);
+    await Array.fromAsync(body);
+    return Number.POSITIVE_INFINITY;
+  } catch (error) {
+    expect(error).toMatchObject({ code: 1002 });
+    return pushed;
+  }
+};
+
+test('all that has arrived is handed on at once, up to 64 KiB', async () => {
+  const { request, body } = start();
+  for (let row = 0; row < 10_000; row++) request.push('1234567,x\n');
+  request.push(null);
+  const sizes = (await Array.fromAsync(body)).map(({ length }) => length);
+  expect(sizes).toEqual([65_530, 34_470]);
+});
+
+test('pieces are handed on in order and unchanged, however they are merged', async () => {
+  const { request, body } = start();
+  const pieces = Array.from({ length: 300 }, (_, index) => `${index},${'x'.repeat((index * 997) % 5000)}\n`);
+  const reading = Array.fromAsync(body);
+  for (const [index, piece] of pieces.entries()) {
+    request.push(piece);
+    if (index % 7 === 0) await setImmediate();
+  }
+  request.push(null);
+  expect(String(Buffer.concat(await reading))).toBe(pieces.join(''));
+});
+
+test('a large piece is handed on as it is', async () => {
+  const { request, body } = start();
+  const piece = Buffer.alloc(100_000);
+  request.push(piece);
+  expect((await body.next()).value).toBe(piece);
+});
+
+const uncompressed = { isCompressed: false };
+
+const repeated = function* (count: number, ...pieces: string[]) {
+  for (let index = 0; index < count; index++) yield* pieces;
+};
+
+test.each<[string, string[]]>([
+  ['rows one by one', ['1,a\n']],
+  ['rows, then their line ends', ['1,a', '\n']],
+  ['rows, then their CRLF', ['1,a', '\r\n']],
+  ['rows that end with CR', ['1,', '\r']],
+  ['rows, then their line ends in utf-16le', ['1\0,\0a\0', '\n\0']],
+  ['rows of NDJSON, then their line ends', ['{"id":1,"name":""}', '\n']],
+  ['large pieces with line ends between', ['x'.repeat(64), '\n']],
+  ['pieces of 64 bytes without a line end', ['x'.repeat(64)]],
+])('a body may come in any number of pieces: %s', async (_title, pieces) => {
+  expect(await accepted(repeated(20_000, ...pieces))).toBe(Number.POSITIVE_INFINITY);
+});
+
+test.each<[string, string[], { isCompressed: boolean }]>([
+  ['single bytes', ['x'], uncompressed],
+  ['blank lines', ['\n'], uncompressed],
+  ['blank lines with CRLF', ['\r', '\n'], uncompressed],
+  ['blank lines of spaces', [' \t  ', '\n'], uncompressed],
+  ['rows in single bytes', [...'{"id":1,"name":"Fir"}\n'], uncompressed],
+  ['short rows in single bytes', [...'1,a\n'], uncompressed],
+  ['quotes', ['"'], uncompressed],
+  ['pieces of 20 bytes without a line end', ['x'.repeat(20)], uncompressed],
+  ['compressed, with the bytes of line ends', ['1,a\n'], { isCompressed: true }],
+])('a body in too many pieces is refused within the first few thousand: %s', async (_title, pieces, options) => {
+  const count = await accepted(repeated(20_000, ...pieces), options);
+  expect(count).toBeGreaterThan(1000);
+  expect(count).toBeLessThan(5000);
+});
+
+test('a pending read ends when the body is no longer wanted', async () => {
+  const { body } = start();
+  const pending = body.next();
+  await body.return?.();
+  expect(await pending).toEqual({ done: true, value: undefined });
 });

@@ -1,8 +1,8 @@
-import { Readable } from 'node:stream';
 import type { Request } from 'express';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { resumeReading } from './gather-body.ts';
+import { resumeReading, tooManyPieces } from './gather-body.ts';
+import { createPieceLimit } from './piece-limit.ts';
 
 /**
  * How much to read ahead, in bytes. It is large because Node.js notices that a client has disconnected only after reading
@@ -11,76 +11,114 @@ import { resumeReading } from './gather-body.ts';
 const MAX_AHEAD = 8_388_608;
 /** The memory that a piece takes in addition to its bytes, in bytes. A piece can be a single byte. */
 const PIECE_OVERHEAD = 256;
+/** How much to hand on at once, in bytes. Small pieces are merged, because each has a cost in all that reads the body. */
+const MAX_MERGED = 65_536;
 
 type StreamOptions = {
   /** How long the client may pause between bytes, in ms. Does not include time during which the service does not read. */
   pauseTimeout: number;
   /** Makes the iterator throw the signal's reason. Must be aborted when the client disconnects. */
   signal: AbortSignal;
+  /** A compressed body has no rows that a client could write one by one. */
+  isCompressed?: boolean;
 };
 
 const sizeOf = (piece: Buffer) => piece.length + PIECE_OVERHEAD;
 
 /**
- * Reads the raw body of a request piece by piece, with backpressure and without an overall timeout. (Node's own iterator
- * never sets the request flowing, so connections.ts would treat it as unread.)
- * @throws {ApiError} 1203 if the client pauses too long; the signal's reason
+ * Reads the raw body of a request, with backpressure and without an overall timeout. Hands on all that has arrived, up to
+ * MAX_MERGED. (Node's own iterator hands on each piece, and never sets the request flowing, so connections.ts would treat it as
+ * unread.)
+ * @throws {ApiError} 1002 if the body comes in too many small pieces, 1203 if the client pauses too long; the signal's reason
  */
 export const streamBody = (
   request: Request,
-  { pauseTimeout, signal }: StreamOptions,
+  { pauseTimeout, signal, isCompressed = false }: StreamOptions,
 ): AsyncIterableIterator<Buffer> => {
+  const limit = createPieceLimit({ hasLines: !isCompressed });
+  let pieces: Buffer[] = [];
   let ahead = 0;
-  const body = new Readable({
-    objectMode: true,
-    read: () => {},
-    destroy: (error, done) => {
-      // Holds the connection, so that Node.js does not parse what follows.
-      if (!request.readableEnded) request.pause();
-      request.off('data', onData).off('end', onEnd);
-      signal.removeEventListener('abort', onAbort);
-      done(error);
-    },
-  });
-  const onData = (piece: Buffer) => {
-    ahead += sizeOf(piece);
-    body.push(piece);
-    if (ahead > MAX_AHEAD) request.pause();
+  let hasEnded = false;
+  let isClosed = false;
+  let failure: { error: unknown } | undefined;
+  /** Ends the wait for the next piece. */
+  let wake = () => {};
+
+  const close = () => {
+    if (isClosed) return;
+    isClosed = true;
+    pieces = [];
+    // Holds the connection, so that Node.js does not parse what follows.
+    if (!request.readableEnded) request.pause();
+    request.off('data', onData).off('end', onEnd);
+    signal.removeEventListener('abort', onAbort);
+    wake();
   };
-  const onEnd = () => body.push(null);
-  const fail = (error: unknown) => void body.destroy(error as Error);
+  const fail = (error: unknown) => {
+    if (!isClosed) failure = { error };
+    close();
+  };
+  const onData = (piece: Buffer) => {
+    if (!limit.add(piece)) return fail(tooManyPieces());
+    pieces.push(piece);
+    ahead += sizeOf(piece);
+    if (ahead > MAX_AHEAD) request.pause();
+    wake();
+  };
+  const onEnd = () => {
+    hasEnded = true;
+    wake();
+  };
   const onAbort = () => fail(signal.reason);
+
+  const waitForPiece = async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let isOver = false;
+    const onTimeout = () =>
+      isOver || fail(new ApiError(commonErrors.requestTooSlow, 'The client paused for too long.'));
+    // First handles data that arrived while the process was busy.
+    const timer = setTimeout(() => setImmediate(onTimeout), pauseTimeout);
+    wake = resolve;
+    await promise;
+    isOver = true;
+    clearTimeout(timer);
+  };
+
+  /** Takes the first piece, and those behind it that fit in MAX_MERGED with it. */
+  const takePieces = (): Buffer | undefined => {
+    let count = 0;
+    let size = 0;
+    for (const { length } of pieces) {
+      if (count > 0 && size + length > MAX_MERGED) break;
+      count += 1;
+      size += length;
+    }
+    const taken = pieces.splice(0, count);
+    ahead -= size + count * PIECE_OVERHEAD;
+    return count > 1 ? Buffer.concat(taken, size) : taken[0];
+  };
 
   request.on('data', onData).on('end', onEnd);
   signal.addEventListener('abort', onAbort);
-  // The iterator throws it. Without a listener, an error before or after the iteration would crash the process.
-  body.on('error', () => {});
   if (signal.aborted) onAbort();
-  const pieces: AsyncIterator<Buffer> = body[Symbol.asyncIterator]();
   return {
     [Symbol.asyncIterator]() {
       return this;
     },
     next: async () => {
-      let isOver = false;
-      const onTimeout = () =>
-        isOver || fail(new ApiError(commonErrors.requestTooSlow, 'The client paused for too long.'));
-      // First handles data that arrived while the process was busy.
-      const timer = setTimeout(() => setImmediate(onTimeout), pauseTimeout);
-      try {
-        const next = await pieces.next();
-        if (next.done) return next;
-        ahead -= sizeOf(next.value);
-        if (ahead <= MAX_AHEAD && request.isPaused()) resumeReading(request);
-        return next;
-      } finally {
-        isOver = true;
-        clearTimeout(timer);
+      if (pieces.length === 0 && !hasEnded && !isClosed) await waitForPiece();
+      if (failure !== undefined) throw failure.error;
+      const piece = takePieces();
+      if (piece === undefined) {
+        close();
+        return { done: true, value: undefined };
       }
+      if (ahead <= MAX_AHEAD && request.isPaused()) resumeReading(request);
+      return { done: false, value: piece };
     },
-    // Not `pieces.return`, which waits for the generator's pending await, here for the client.
+    // Does not wait for a pending `next`, as that of a generator would: it waits for the client.
     return: async () => {
-      body.destroy();
+      close();
       return { done: true, value: undefined };
     },
   };

@@ -2,6 +2,7 @@ import { readFileSync, rmdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig } from '../config/config.ts';
+import { toConnectError, toWriteError } from '../database/database-error.ts';
 import { OperationalError } from '../operational-error.ts';
 import { explainError } from './explain-error.ts';
 
@@ -70,8 +71,34 @@ describe('a database that cannot be reached', () => {
     );
   });
 
+  test('gives the reason for which a connection could not be opened', () => {
+    expect(explainError(toConnectError(refused), () => readConfig({ DATABASE_URL }))).toMatch(
+      /^The database cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1\. Check /,
+    );
+    const denied = Object.assign(new Error('permission denied for database "plants"'), { code: '42501' });
+    expect(explainError(toConnectError(denied), () => readConfig({ DATABASE_URL }))).toMatch(
+      /^The database denies access: permission denied for database "plants"\. Check /,
+    );
+  });
+
+  test('during a write, says that the outcome is unknown', () => {
+    const broken = Object.assign(new Error('read EHOSTUNREACH'), { code: 'EHOSTUNREACH' });
+    expect(explainError(toWriteError(broken), () => readConfig({ DATABASE_URL }))).toMatch(
+      /^The connection to the database was lost, so it is unknown whether anything was changed: read EHOSTUNREACH\. Check /,
+    );
+  });
+
   test('gives the code if Node.js tried several addresses', () => {
     const error = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
     expect(explainError(error, () => readConfig({ DATABASE_URL }))).toMatch(/reached: ECONNREFUSED\. Check /);
   });
+});
+
+test.each([
+  ['55P03', 'canceling statement due to lock timeout', 'Another transaction is in the way'],
+  ['40P01', 'deadlock detected', 'Another transaction is in the way'],
+  ['57014', 'canceling statement due to statement timeout', 'The database took too long'],
+])('%s is no bug', (code, message, sentence) => {
+  const error = Object.assign(new Error(message), { code });
+  expect(explainError(error, () => readConfig({}))).toBe(`${sentence}: ${message}. Try again later.`);
 });

@@ -1,6 +1,11 @@
 import { join, relative } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { classifyDatabaseError, isPrivilegeMissing, originalMessage } from '../database/database-error.ts';
+import {
+  classifyDatabaseError,
+  isPrivilegeMissing,
+  OutcomeUnknownError,
+  originalMessage,
+} from '../database/database-error.ts';
 import { describeDatabase } from '../database/describe-database.ts';
 import { OperationalError } from '../operational-error.ts';
 import { dataFolder } from './with-database.ts';
@@ -18,22 +23,29 @@ export const explainError = (error: unknown, config: () => Config): string => {
     return blamesFolder ? `${message}. DATA_DIR must be a folder that this user can write to.` : message;
   }
   if (isPrivilegeMissing(error)) return `The database denies access: ${reasonOf(error)}. ${lookAt(config())}`;
+  if (error instanceof OutcomeUnknownError)
+    return `The connection to the database was lost, so it is unknown whether anything was changed: ${reasonOf(error.cause)}. ${lookAt(config())}`;
   switch (classifyDatabaseError(error)) {
     case 'unreachable':
     case 'interrupted':
       return `The database cannot be reached: ${reasonOf(error)}. ${lookAt(config())}`;
     case 'notMigrated':
       return 'The database is not migrated. Run: plant-store migrate';
-    default:
+    case 'locked':
+    case 'conflict':
+      return `Another transaction is in the way: ${reasonOf(error)}. Try again later.`;
+    case 'cancelled':
+    case 'busy':
+      return `The database took too long: ${reasonOf(error)}. Try again later.`;
+    case undefined:
       return stack ?? String(error);
   }
 };
 
-/** PostgreSQL's message. If there is none, the last line of Prisma's, which begins with the call; or the code, if Node.js tried several addresses. */
+/** PostgreSQL's message. If there is none, the last line of Prisma's, which begins with the call. */
 const reasonOf = (error: unknown): string => {
-  const { message, code } = error as NodeJS.ErrnoException;
-  const lines = (originalMessage(error) ?? message).trim().split('\n');
-  return (lines.at(-1) || code || 'unknown').replace(/\.$/, '');
+  const [last = ''] = originalMessage(error).trim().split('\n').slice(-1);
+  return last.replace(/\.$/, '');
 };
 
 const lookAt = (config: Config): string => {

@@ -70,6 +70,7 @@ export const addImportCommand = (program: Command, config: () => Config): void =
       await print(options.json ? `${stringifyExact(report)}\n` : toText(outcome, dryRun, seconds));
       if (outcome.failed > 0 || outcome.stopped)
         throw new OperationalError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
+      if (outcome.message !== undefined) throw new OperationalError('Not every file has rows.');
     });
 };
 
@@ -79,11 +80,12 @@ const writeErrors = (file: string, { errors }: FilesOutcome): Promise<void> =>
 /** The maximum number of failed rows to print. `--errors` writes all of them. */
 const MAX_SHOWN = 10;
 
-const showErrors = ({ errors, stopped }: FilesOutcome) => {
+const showErrors = ({ errors, stopped, message: noRows }: FilesOutcome) => {
   const lines = errors.slice(0, MAX_SHOWN).map(({ file, line, message }) => `${file}:${line}: ${message}`);
   if (errors.length > MAX_SHOWN)
     lines.push(`and ${formatCount(errors.length - MAX_SHOWN)} more failed rows; --errors FILE writes all of them.`);
   if (stopped) lines.push(`${stopped.file}: ${stopped.message}`);
+  if (noRows !== undefined) lines.push(noRows);
   for (const line of lines) process.stderr.write(`${line}\n`);
 };
 

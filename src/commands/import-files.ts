@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT, createPool } from '../database/database.ts';
+import { BULK_LOCK_TIMEOUT, BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT, createPool } from '../database/database.ts';
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { createPoolStatements } from '../database/statements.ts';
 import { type Charset, decodeCharset } from '../imports/decode-charset.ts';
@@ -16,6 +16,7 @@ import {
   AtomicImportTooLargeError,
   ImportInterruptedError,
   ImportNeedsSessionError,
+  UNDONE_CHUNK,
 } from '../imports/import-errors.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportRepository, LANES } from '../imports/import-repository.ts';
@@ -37,6 +38,8 @@ type FileOutcome = ImportCounts & {
 export type FilesOutcome = ImportCounts & {
   errors: (RowError & { file: string })[];
   stopped?: NonNullable<FileOutcome['stopped']> & { file: string };
+  /** Present if files have no rows: a line for each of them. */
+  message?: string;
 };
 
 /**
@@ -51,7 +54,11 @@ export const importFiles = async (
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
   const size = sizes.reduce<number>((sum, bytes = Number.NaN) => sum + bytes, 0);
   return withSession(config, async (url) => {
-    const timeouts = { connectTimeout: CONNECT_TIMEOUT, statementTimeout: BULK_STATEMENT_TIMEOUT };
+    const timeouts = {
+      connectTimeout: CONNECT_TIMEOUT,
+      statementTimeout: BULK_STATEMENT_TIMEOUT,
+      lockTimeout: BULK_LOCK_TIMEOUT,
+    };
     const pool = createPool({ url, connections: LANES, ...timeouts });
     const statements = createPoolStatements({ pool, onConnectionLost: () => {} });
     const repository = createImportRepository({ statements });
@@ -67,6 +74,9 @@ export const importFiles = async (
     const endProgress = showProgress((seconds) =>
       describeProgress(seconds, rowsOf(outcome) + rowsOf(current), bytesRead / size),
     );
+    const onNoRows = (file: string) => (message: string) => {
+      outcome.message = `${outcome.message === undefined ? '' : `${outcome.message}\n`}${file}: ${message}`;
+    };
     try {
       for (const { name: file, ...format } of files) {
         const read: ReadRows = (whileWanted) => {
@@ -74,6 +84,7 @@ export const importFiles = async (
           return readRows(format.format, decodeCharset(bytes, options.encoding), {
             maxLineBytes: config.bodyLimit,
             delimiter: options.delimiter,
+            onNoRows: onNoRows(file),
           });
         };
         const { errors, stopped, ...counts } = await importFile(read, options, { repository, signal, onProgress });
@@ -94,7 +105,7 @@ export const importFiles = async (
 const MAX_ARRAY_BYTES = 67_108_864;
 
 const readRows = (format: ImportFormat, bytes: AsyncIterable<Buffer>, options: Parameters<typeof readCsv>[1]) => {
-  if (format === 'json') return readJson(bytes, { maxBytes: MAX_ARRAY_BYTES });
+  if (format === 'json') return readJson(bytes, { maxBytes: MAX_ARRAY_BYTES, onNoRows: options.onNoRows });
   return format === 'csv' ? readCsv(bytes, options) : readNdjson(bytes, options);
 };
 
@@ -124,7 +135,7 @@ const explain = (error: unknown): string => {
   const failure = classifyDatabaseError(error);
   if (failure === 'unreachable') return 'The database cannot be reached.';
   if (failure === 'notMigrated') return 'The database is not migrated. Run: plant-store migrate.';
-  if (failure !== undefined) return 'The database connection was lost or timed out.';
+  if (failure !== undefined) return UNDONE_CHUNK[failure] ?? 'The database connection was lost or timed out.';
   // The words of the command line instead of those of HTTP.
   const message = (error as Error).message.replace(/^The body\b/, 'The file').replace('atomic=true', '--atomic');
   return message.replace(/[^.]$/, '$&.');

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { OperationalError } from '../operational-error.ts';
+import { readSecretFile, writeSecretFile } from '../secret-file.ts';
 import { generateTokenText, hashTokenText, SCOPES, tokenState } from '../tokens/token.ts';
 import { withTokens } from './with-database.ts';
 
@@ -15,7 +16,7 @@ import { withTokens } from './with-database.ts';
 export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promise<string | undefined> =>
   withTokens(databaseUrl, async (tokens) => {
     const file = join(dataFolder, 'access-token');
-    const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+    const kept = existsSync(file) ? readSecretFile(file).trim() : undefined;
     const token = kept && (await tokens.findByHash(hashTokenText(kept)));
     if (token) return tokenState(token) === 'valid' ? kept : undefined;
     // The file is missing or belongs to another database.
@@ -24,7 +25,7 @@ export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promi
     // The file first, so that failing starts do not pile up tokens in the database.
     try {
       mkdirSync(dataFolder, { recursive: true });
-      writeFileSync(file, `${text}\n`, { mode: 0o600 });
+      writeSecretFile(file, `${text}\n`);
     } catch (error) {
       throw new OperationalError(
         `The access token of this machine cannot be saved: ${(error as Error).message}. ` +

@@ -1,4 +1,3 @@
-import type { Config } from '../config/config.ts';
 import { OperationalError } from '../operational-error.ts';
 
 /** Standard output cannot be written to. */
@@ -22,21 +21,5 @@ export const print = (text: string | Uint8Array): Promise<void> =>
     process.stdout.write(text, (error) => (error ? reject(new OutputError(error)) : resolve()));
   });
 
-/** The base URL for clients on this machine. */
-export const baseUrl = ({ host, port, basePath }: Pick<Config, 'host' | 'port' | 'basePath'>): string => {
-  const reachable = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[host] ?? (host.includes(':') ? `[${host}]` : host);
-  return `http://${reachable}:${port}${basePath}`;
-};
-
-/** A `curl` command that stores a plant. Its id is the current time, so each printed command has a new one. */
-export const curlLine = (baseUrl: string, token: string): string =>
-  `curl ${baseUrl}/plants -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' ` +
-  `-d '{"id": ${Date.now()}, "name": "Fir", "tag": "Abies"}'`;
-
-/** Prints how to use the service. Does not wait, so that the service runs even if nobody reads its output. */
-export const announce = (baseUrl: string, token: string | undefined): void => {
-  const usage = token
-    ? `Access token:\n\n  ${token}\n\nStore a plant:\n\n  ${curlLine(baseUrl, token)}\n\nAPI documentation:\n\n  ${baseUrl}/docs\n`
-    : 'The access token of this machine was revoked or has expired. Create one: npx plant-store token create --name NAME\n';
-  print(`\nPlant Store listens on ${baseUrl}\n\n${usage}\n`).catch(() => {});
-};
+/** Writes a line for people to standard error, and does not wait for it. */
+export const note = (line: string): void => void process.stderr.write(`${line}\n`);

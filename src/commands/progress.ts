@@ -7,25 +7,19 @@ const CLEAR_LINE = '\r\x1b[K';
 type Output = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number };
 
 /**
- * Shows what `read` returns, on standard error. A failure of `read` shows nothing.
+ * Shows what `read` returns, on standard error.
  * @param read gets the seconds since the start
  * @returns a function that stops it
  */
-export const showProgress = (
-  read: (seconds: number) => string | Promise<string | undefined>,
-  output: Output = process.stderr,
-): (() => void) => {
+export const showProgress = (read: (seconds: number) => string, output: Output = process.stderr): (() => void) => {
   const { isTTY } = output;
   const startedAt = performance.now();
-  let isOver = false;
-  const show = async () => {
-    const text = await read((performance.now() - startedAt) / 1000);
-    if (text && !isOver)
-      output.write(isTTY ? `${CLEAR_LINE}${text.slice(0, (output.columns ?? 80) - 1)}` : `${text}\n`);
+  const show = () => {
+    const text = read((performance.now() - startedAt) / 1000);
+    output.write(isTTY ? `${CLEAR_LINE}${text.slice(0, (output.columns ?? 80) - 1)}` : `${text}\n`);
   };
-  const timer = setInterval(() => show().catch(() => {}), isTTY ? TERMINAL_INTERVAL : LINE_INTERVAL).unref();
+  const timer = setInterval(show, isTTY ? TERMINAL_INTERVAL : LINE_INTERVAL).unref();
   return () => {
-    isOver = true;
     clearInterval(timer);
     if (isTTY) output.write(CLEAR_LINE);
   };

@@ -7,7 +7,6 @@ import {
   type SearchIndexState,
 } from '../database/search-index.ts';
 import { print } from './output.ts';
-import { showProgress } from './progress.ts';
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
 
@@ -19,7 +18,7 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
     .description('create it while the service runs; needs the role that owns the tables')
     .action(() =>
       withSession(config(), async (url) => {
-        const isNew = await interruptible((signal) => createSearchIndex({ url, signal, showProgress }));
+        const isNew = await interruptible((signal) => createSearchIndex(url, signal));
         await print(isNew ? 'Created the search index.\n' : 'The search index exists already.\n');
       }),
     );

@@ -1,13 +1,13 @@
 import cluster from 'node:cluster';
 import type { Config } from '../config/config.ts';
-import { checkRoleTimeout } from '../database/role-timeout.ts';
+import { assertTimeLimits, type InspectedDatabase } from '../database/check-databases.ts';
+import { createDurabilityWatch } from '../database/durability.ts';
 import { createLog, type Log } from '../observability/logger.ts';
 import { limitRequests } from '../request-limits.ts';
 import { createService } from '../service.ts';
 import { ensureLocalToken } from './local-token.ts';
-import { announce, baseUrl } from './output.ts';
 import { waitForStopSignal } from './stop-signal.ts';
-import { lockStore } from './store-lock.ts';
+import { announce, baseUrl } from './usage.ts';
 import { dataFolder, withDatabase } from './with-database.ts';
 import { createWorkers } from './workers.ts';
 
@@ -17,22 +17,24 @@ export const serve = async (config: Config): Promise<void> => {
   const { logger } = log;
   // Output for people may be lost, as with `serve >/dev/full`. Without a listener, the error would end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  const stopSignal = waitForStopSignal({ log, timeout: config.shutdownDelay + config.shutdownTimeout });
+  const stopSignal = waitForStopSignal(log, config);
   if (cluster.isWorker) return serveAsWorker(config, log, stopSignal);
 
   const isProduction = config.environment === 'production';
-  const lock = config.databaseUrl === undefined ? lockStore(dataFolder(config)) : undefined;
-  const run = async (databaseUrl: string) => {
-    await checkRoleTimeout(databaseUrl, limitRequests(config).statementTimeout);
+  const run = async (databaseUrl: string, databases: InspectedDatabase[]) => {
+    const [database] = databases;
+    if (database) assertTimeLimits(database, limitRequests(config).statementTimeout);
+    const watchDurability = createDurabilityWatch((message) => logger.warn(message));
+    for (const { facts } of databases) if (facts) watchDurability(facts.weaknesses);
+    // Before the service, which nothing would stop if this fails.
+    const token = isProduction ? undefined : await ensureLocalToken(databaseUrl, dataFolder(config));
     const server =
       config.workers === 1
         ? await createService({ config, databaseUrl, ...log })
         : createWorkers({ count: config.workers, databaseUrl, logger, metrics: config.metrics });
-    const token = isProduction ? undefined : await ensureLocalToken(databaseUrl, dataFolder(config));
     const port = await server.start();
     const url = baseUrl({ ...config, port });
-    logger.info({ host: config.host, port, basePath: config.basePath }, 'listening');
-    lock?.note(url);
+    logger.info({ pid: process.pid, host: config.host, port, basePath: config.basePath }, 'listening');
     if (!isProduction) announce(url, token);
     const { signal, stopped } = await stopSignal;
     logger.info({ signal }, 'stopping');
@@ -42,7 +44,7 @@ export const serve = async (config: Config): Promise<void> => {
     stopped();
   };
   // In production each release runs `migrate` once.
-  await withDatabase(config, (url) => run(url).finally(log.flush), { migrates: !isProduction }).finally(lock?.unlock);
+  await withDatabase(config, (...opened) => run(...opened).finally(log.flush), { migrates: !isProduction });
 };
 
 /** The primary process has prepared the database, and sends the signal to stop. */

@@ -1,4 +1,5 @@
 import { isatty } from 'node:tty';
+import type { Config } from '../config/config.ts';
 import type { Log } from '../observability/logger.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -43,10 +44,10 @@ export const interruptible = async <Result>(run: (signal: AbortSignal) => Promis
 };
 
 /**
- * Resolves with the first stop signal. A later second one exits at once with code 1, and so does `timeout`, in ms, unless
- * `stopped` is called. An uncaught exception is logged and exits too.
+ * Resolves with the first stop signal. A later second one exits at once with code 1, and so does the end of SHUTDOWN_DELAY and
+ * SHUTDOWN_TIMEOUT together, unless `stopped` is called. An uncaught exception is logged and exits too.
  */
-export const waitForStopSignal = ({ log, timeout }: { log: Log; timeout: number }) => {
+export const waitForStopSignal = (log: Log, times: Pick<Config, 'shutdownDelay' | 'shutdownTimeout'>) => {
   const exitNow = async () => {
     await log.flush();
     process.exit(1);
@@ -57,7 +58,7 @@ export const waitForStopSignal = ({ log, timeout }: { log: Log; timeout: number 
   });
   return new Promise<{ signal: NodeJS.Signals; stopped: () => void }>((resolve) => {
     onStopSignal((signal) => {
-      const timer = setTimeout(exitNow, timeout).unref();
+      const timer = setTimeout(exitNow, times.shutdownDelay + times.shutdownTimeout).unref();
       resolve({ signal, stopped: () => clearTimeout(timer) });
     }, exitNow);
   });

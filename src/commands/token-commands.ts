@@ -1,10 +1,12 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
+import { toWriteError } from '../database/database-error.ts';
 import { OperationalError } from '../operational-error.ts';
 import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
 import type { TokenRepository } from '../tokens/token-repository.ts';
 import { parseExpiry, parseTokenName } from './option-parsers.ts';
-import { baseUrl, curlLine, type OutputError, print } from './output.ts';
+import { type OutputError, print } from './output.ts';
+import { baseUrl, curlLine } from './usage.ts';
 import { withDatabase, withTokens } from './with-database.ts';
 
 type CreateOptions = { name: string; expires?: Date; scope: Scope[]; ifNone?: true };
@@ -36,11 +38,17 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
     .argument('<name>')
     .action((name: string) =>
       useTokens(async (tokens) => {
-        if (!(await tokens.revoke(name))) throw new OperationalError(`There is no token named "${name}".`);
+        if (!(await written(tokens.revoke(name)))) throw new OperationalError(`There is no token named "${name}".`);
         process.stderr.write(`Revoked "${name}".\n`);
       }),
     );
 };
+
+/** @throws {OutcomeUnknownError} the connection broke, possibly after the change was made */
+const written = <Result>(change: Promise<Result>): Promise<Result> =>
+  change.catch((error: unknown) => {
+    throw toWriteError(error);
+  });
 
 const createToken = async (tokens: TokenRepository, options: CreateOptions, config: Config) => {
   const { name, expires: expiresAt = null, scope: scopes } = options;
@@ -49,7 +57,7 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
     return;
   }
   // Stored before it is printed, so that every printed token works.
-  const text = await tokens.create({ name, scopes, expiresAt });
+  const text = await written(tokens.create({ name, scopes, expiresAt }));
   await print(`${text}\n`).catch(async (error: OutputError) => {
     await tokens.delete(text);
     const { cause } = error;
@@ -70,7 +78,7 @@ const printTokens = (tokens: Token[], json = false): Promise<void> => {
     revokedAt: token.revokedAt,
   }));
   if (json) return print(`${JSON.stringify(rows, null, 2)}\n`);
-  const minute = (date: Date | null) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
+  const minute = (date: Date | null) => date?.toISOString().replace(/T(.{5}).*/, ' $1') ?? '-';
   const table = [
     ['NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'SCOPES'],
     ...rows.map((row) => [row.name, row.state, minute(row.createdAt), minute(row.expiresAt), row.scopes.join(' ')]),

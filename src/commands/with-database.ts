@@ -1,12 +1,13 @@
 import { access, constants } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { checkDatabases, type InspectedDatabase } from '../database/check-databases.ts';
 import { CONNECT_TIMEOUT, createDatabase, createPool } from '../database/database.ts';
-import { checkEncoding } from '../database/database-encoding.ts';
 import { migrate } from '../database/migrate.ts';
 import { leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { OperationalError } from '../operational-error.ts';
 import { createTokenRepository, type TokenRepository } from '../tokens/token-repository.ts';
+import { note } from './output.ts';
 
 export const projectFolder = resolve(import.meta.dirname, '..', '..');
 
@@ -16,18 +17,20 @@ export const dataFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => reso
 /**
  * Calls `use` with the URL of the database: DATABASE_URL, or that of the embedded PostgreSQL, which runs until then. By
  * default only the embedded one is migrated first, so that a token can be created before the first start: services of
- * another release may be using the database at DATABASE_URL.
+ * another release may be using the database at DATABASE_URL. `isMigrated`: `use` does not migrate it, so its schema must exist.
  * @throws {OperationalError}
  */
 export const withDatabase = async <Result>(
   config: Config,
-  use: (url: string) => Promise<Result>,
-  { migrates = config.databaseUrl === undefined } = {},
+  use: (url: string, databases: InspectedDatabase[]) => Promise<Result>,
+  options: { migrates?: boolean; isMigrated?: boolean } = {},
 ): Promise<Result> => {
+  const { migrates = config.databaseUrl === undefined, isMigrated = !migrates } = options;
   const { url, release } = await openDatabase(config);
   try {
-    if (migrates) await migrate(config.directUrl ?? url);
-    return await use(url);
+    const databases = await checkDatabases({ databaseUrl: url, directUrl: config.directUrl, isMigrated });
+    if (migrates) await migrate(config.directUrl ?? url, note);
+    return await use(url, databases);
   } finally {
     await release();
   }
@@ -35,14 +38,14 @@ export const withDatabase = async <Result>(
 
 /** Like `withDatabase`, for commands that need a session or hold a connection for long: uses DIRECT_URL if it is set. */
 export const withSession: typeof withDatabase = (config, use, options) =>
-  withDatabase(config, (url) => use(config.directUrl ?? url), options);
+  withDatabase(config, (url, databases) => use(config.directUrl ?? url, databases), options);
 
 const openDatabase = async (config: Config) => {
-  if (config.databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config));
-  for (const [name, url] of Object.entries({ DATABASE_URL: config.databaseUrl, DIRECT_URL: config.directUrl }))
+  const { databaseUrl, directUrl } = config;
+  if (databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config));
+  for (const [name, url] of Object.entries({ DATABASE_URL: databaseUrl, DIRECT_URL: directUrl }))
     if (url !== undefined) await assertTlsFilesReadable(name, url);
-  await checkEncoding(config.databaseUrl);
-  return { url: config.databaseUrl, release: async () => {} };
+  return { url: databaseUrl, release: async () => {} };
 };
 
 /** Fails at the start. The driver reads these files only when it connects. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { OperationalError } from '../operational-error.ts';
-import { readConfig, variableNames } from './config.ts';
+import { HEAP_MIB, readConfig, variableNames } from './config.ts';
 
 const message = (environment: Record<string, string>) => {
   try {
@@ -75,9 +75,16 @@ describe('readConfig', () => {
         'PORT is "65536" and must be a TCP port, 0 to 65535',
         'BASE_PATH is "api" and must be a path such as /api/v1',
         'LOG_LEVEL is "loud" and must be one of fatal, error, warn, info, debug, trace, silent',
-        'BODY_LIMIT is "1MB" and must be a number of bytes, 1 to 268435456',
+        'BODY_LIMIT is "1MB" and must be a number of bytes, 1 to 4194304',
       ].join('\n'),
     );
+  });
+
+  test('derives the largest BODY_LIMIT from the heap of the process, and documents it', () => {
+    expect(readFileSync('src/main.ts', 'utf8').split('\n')[0]).toContain(` --max-old-space-size=${HEAP_MIB} `);
+    const largest = (HEAP_MIB * 1_048_576) / 256;
+    expect(readConfig({ BODY_LIMIT: String(largest) }).bodyLimit).toBe(largest);
+    expect(readFileSync('.env.example', 'utf8')).toContain(`at most ${largest}.`);
   });
 
   test.each([
@@ -85,8 +92,7 @@ describe('readConfig', () => {
     ['REQUEST_TIMEOUT', ['0', '999ms', '3601', '2h', '10 s', '10S', '1.5s', '-1s', 's', '9999999999999']],
     ['SHUTDOWN_DELAY', ['61m', '1y', '-1']],
     ['BASE_PATH', ['/a b', '/a?b', 'x', '//', '/.', '/..', '/a/../b', '/a/./b', '/a/..']],
-    // A string of V8 has at most 512 MiB.
-    ['BODY_LIMIT', ['0', '268435457', '1MB']],
+    ['BODY_LIMIT', ['0', '4194305', '268435456', '1MB']],
     ['NODE_ENV', ['prod', 'Production']],
     ['METRICS_PORT', ['-1', '65536', 'off']],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', ['localhost:4318', 'grpc://collector', 'collector']],
@@ -123,6 +129,58 @@ describe('readConfig', () => {
 
   test('does not show the password of a wrong DATABASE_URL', () => {
     expect(message({ DATABASE_URL: 'mysql://me:secret@localhost/x' })).not.toContain('secret');
+  });
+
+  test.each(['DATABASE_URL', 'DIRECT_URL'])(
+    '%s: characters that must be encoded, and no part of a password',
+    (name) => {
+      const passwords = ['/', '?', '#', '%', '@', ' ', '\\', '\t', '\n', '%zz', '%ff', '%00', '/@', '?a=b&', '//'].map(
+        (text) => `12${text}secretpart`,
+      );
+      for (const url of [
+        ...passwords.map((password) => `postgresql://owner:${password}@host:5432/db`),
+        ...passwords.map((password) => `postgresql://${password}:x@host/db`),
+        'postgresql:owner:secretpart@host/db',
+        'postgresql:/owner:secretpart@host/db',
+        'postgresql:///secretpart@host/db',
+        'postgresql://owner:secretpart',
+        'postgresql://owner:secretpart@',
+        'postgresql://host/db?user=owner&password=12@secretpart',
+        'postgresql://host/db?user=owner&password=12#secretpart',
+        'owner:secretpart@host/db',
+      ]) {
+        const text = message({ DATABASE_URL: 'postgresql://host/db', [name]: url });
+        expect(text).toMatch(
+          new RegExp(`^The configuration is wrong:\n${name} is wrong .* must be percent-encoded .*$`),
+        );
+        expect(text).not.toContain('secretpart');
+      }
+    },
+  );
+
+  test.each([
+    'postgresql://owner:12%2F%3F%23%25%40%20%3Asecret@host:5432/db',
+    'POSTGRES://owner@[::1]:5432/db?sslmode=disable&password=12%40secret',
+    'postgresql://host',
+    'postgresql:///db?host=/run/postgresql&user=owner',
+    'postgresql://owner:s!$&(*+,;=~-_.:ecret@host/my%20db?options=-c search_path=x',
+  ])('accepts %s', (url) => {
+    expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(new URL(url).href);
+  });
+
+  test.each([
+    ['AUTH_JWKS_URL', 'https://user:secretpart@login.example/jwks.json'],
+    ['AUTH_JWKS_URL', 'https://user:12/secretpart@login.example/jwks.json'],
+    ['AUTH_JWKS_URL', 'http://login.example/jwks.json?key=secretpart'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://user:12/secretpart@collector:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'grpc://collector:4318?key=secretpart'],
+    ['CORS_ORIGINS', 'https://user:secretpart@garden.example'],
+    ['PORT', 'postgresql://owner:12@secretpart/db'],
+    ['METRICS_PORT', 'https://collector/?key=secretpart'],
+  ])('does not show a secret in a wrong %s', (name, value) => {
+    const text = message({ AUTH_ISSUER: 'a', AUTH_AUDIENCE: 'b', AUTH_JWKS_URL: 'https://c/', [name]: value });
+    expect(text).toMatch(new RegExp(`\n${name} is wrong and must be `));
+    expect(text).not.toContain('secretpart');
   });
 
   test('requires DATABASE_URL if DIRECT_URL is set, which it does not show', () => {

@@ -1,7 +1,18 @@
 import { z } from 'zod';
 import { OperationalError } from '../operational-error.ts';
 import { quoteValue } from '../quote-value.ts';
-import { digits, duration, oneOf, origins, proxies, rate, trustedUrl, wholeNumber } from './variable-kinds.ts';
+import {
+  databaseUrl,
+  digits,
+  duration,
+  httpUrl,
+  oneOf,
+  origins,
+  proxies,
+  rate,
+  trustedUrl,
+  wholeNumber,
+} from './variable-kinds.ts';
 
 const SAMPLERS = [
   'always_on',
@@ -11,6 +22,15 @@ const SAMPLERS = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ] as const;
+
+/** The heap of the process in MiB, which the first line of src/main.ts sets. */
+export const HEAP_MIB = 1024;
+
+/**
+ * In bytes. A request takes up to ten times its body: as bytes, as text with two bytes a character, as a name, for PostgreSQL and
+ * for the response. A dozen of the largest bodies, which the queues and slots admit, must fit into the heap.
+ */
+const MAX_BODY_LIMIT = (HEAP_MIB * 1_048_576) / 256;
 
 const variables = z.object({
   NODE_ENV: oneOf(['development', 'test', 'production'], 'development'),
@@ -23,29 +43,18 @@ const variables = z.object({
     .transform((path) => path.replace(/\/$/, ''))
     .default('')
     .describe('a path such as /api/v1'),
-  DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/ })
-    .optional()
-    .describe('a URL such as postgresql://user:password@host:5432/database'),
-  DIRECT_URL: z
-    .url({ protocol: /^postgres(ql)?$/ })
-    .refine((url) => URL.parse(url)?.searchParams.get('pgbouncer') !== 'true')
-    .optional()
-    .describe('a URL such as postgresql://user:password@host:5432/database, without pgbouncer=true'),
+  DATABASE_URL: databaseUrl({ mayBePooled: true }),
+  DIRECT_URL: databaseUrl({ mayBePooled: false }),
   DATABASE_CONNECTIONS: wholeNumber('a number of connections', 1, 1000, 10),
   DATA_DIR: z.string().default('.data').describe('a folder'),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
   LOG_FORMAT: oneOf(['auto', 'json', 'pretty'], 'auto'),
-  // A body becomes one string, and a string of V8 has at most 512 MiB.
-  BODY_LIMIT: wholeNumber('a number of bytes', 1, 268_435_456, 1_048_576),
+  BODY_LIMIT: wholeNumber('a number of bytes', 1, MAX_BODY_LIMIT, 1_048_576),
   QUEUE_LIMIT: wholeNumber('a number of plants', 1, 1_000_000, 10_000),
   MAX_CONNECTIONS: wholeNumber('a number of connections', 1, 1_000_000, 20_000),
   METRICS_HOST: z.string().default('127.0.0.1').describe('an address to listen on'),
   METRICS_PORT: digits(0, 65_535).optional().describe('a TCP port, 0 to 65535'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .describe('a URL such as http://localhost:4318'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl('http://localhost:4318'),
   OTEL_TRACES_SAMPLER: oneOf(SAMPLERS, 'parentbased_always_on'),
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
@@ -151,6 +160,6 @@ export type Config = ReturnType<typeof toConfig>;
 
 const expected = (name: VariableName) => variables.shape[name].description;
 
-/** A URL can contain a password, which must not be shown. */
-const shown = (name: VariableName, value: string | undefined) =>
-  ['DATABASE_URL', 'DIRECT_URL'].includes(name) || value?.includes('@') ? 'wrong' : quoteValue(value);
+/** A URL can contain a password or a key, which must not be shown, whatever variable it is in. */
+const shown = (name: VariableName, value = '') =>
+  ['DATABASE_URL', 'DIRECT_URL'].includes(name) || /@|:.*[?#]/s.test(value) ? 'wrong' : quoteValue(value);

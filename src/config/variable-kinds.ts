@@ -34,6 +34,47 @@ export const duration = (minimum: string, maximum: string, fallback: string) =>
     .default(Number(parseDuration(fallback)))
     .describe(`a duration from ${minimum} to ${maximum}: ${DURATION}`);
 
+/**
+ * Whether a URL can be read in one way only. A password with an unencoded `/`, `?` or `#` ends the authority too early, and its rest
+ * would become a part of the path or query, which messages show. A `:` is allowed in a password (RFC 3986 §3.2.1).
+ */
+export const isUnambiguousUrl = (text: string, scheme: RegExp): boolean => {
+  const [, name = '', hierarchy = ''] = /^([a-z]+):\/\/(.*)$/is.exec(text) ?? [];
+  const isPlain = /^([^\s/?#@:\\]*(:[^\s/?#@\\]*)?@)?[^\s/?#@\\]*([/?][^@#]*)?$/.test(hierarchy);
+  return scheme.test(name) && isPlain && isDecodable(text) && URL.canParse(text);
+};
+
+const isDecodable = (text: string) => {
+  try {
+    // NUL would end a value in the messages to PostgreSQL.
+    return !decodeURIComponent(text).includes('\0');
+  } catch {
+    return false;
+  }
+};
+
+/** A URL of PostgreSQL, or of a pooler (`pgbouncer=true`) if that is allowed. */
+export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
+  z
+    .string()
+    .refine((text) => isUnambiguousUrl(text, /^postgres(ql)?$/i))
+    .refine((text) => mayBePooled || URL.parse(text)?.searchParams.get('pgbouncer') !== 'true')
+    // The driver cannot read every URL with spaces in its query.
+    .transform((text) => new URL(text).href)
+    .optional()
+    .describe(
+      `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? '' : ', without pgbouncer=true'}. In the user and ` +
+        'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40)',
+    );
+
+/** A URL of a service that is called over HTTP. */
+export const httpUrl = (example: string) =>
+  z
+    .string()
+    .refine((text) => isUnambiguousUrl(text, /^https?$/i))
+    .optional()
+    .describe(`a URL such as ${example}`);
+
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /** A URL whose responses can be trusted: over TLS, or on this machine. */
@@ -41,11 +82,13 @@ export const trustedUrl = (example: string) =>
   z
     .string()
     .refine((text) => {
-      const { protocol, hostname } = URL.parse(text) ?? {};
-      return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname ?? ''));
+      const { protocol, hostname, username, password } = URL.parse(text) ?? {};
+      // fetch refuses a URL with a user or password, and its error shows both.
+      if (!isUnambiguousUrl(text, /^https?$/i) || username || password) return false;
+      return protocol === 'https:' || LOOPBACK.test(hostname ?? '');
     })
     .optional()
-    .describe(`an https URL such as ${example}, or an http URL on this machine`);
+    .describe(`an https URL such as ${example}, or an http URL on this machine, without user and password`);
 
 /** A comma-separated list of valid texts. */
 const listOf = (isValid: (text: string) => boolean) =>

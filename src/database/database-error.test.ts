@@ -4,16 +4,18 @@ import {
   isRowRefusal,
   isStatementTimeout,
   isUniqueViolation,
+  OutcomeUnknownError,
   toConnectError,
+  toWriteError,
 } from './database-error.ts';
 
 /** As the driver, or the system, throws it. */
-const own = (code: string) => Object.assign(new Error('failed'), { code });
+const own = (code: string, severity = 'ERROR') => Object.assign(new Error('failed'), { code, severity });
 /** As Prisma throws it for a raw query. */
-const ofRawQuery = (originalCode: string, kind = 'postgres') =>
+const ofRawQuery = (originalCode: string, kind = 'postgres', severity = 'ERROR') =>
   Object.assign(new Error('failed'), {
     code: 'P2010',
-    meta: { driverAdapterError: { cause: { originalCode, kind } } },
+    meta: { driverAdapterError: { cause: { originalCode, kind, severity } } },
   });
 
 describe('classifyDatabaseError', () => {
@@ -23,19 +25,30 @@ describe('classifyDatabaseError', () => {
 
   test.each([
     ['notMigrated', ['P2021', 'P2022', '42P01', '42703']],
-    ['conflict', ['P2034', '40001', '40P01']],
-    ['interrupted', ['P1008', 'P1017', 'ConnectionClosed', 'SocketTimeout', 'ECONNRESET', 'EPIPE']],
-    ['interrupted', ['57014', '57P01', '57P02', '57P05', '08000', '08003', '08006', '08007', '08P01']],
+    ['conflict', ['P2034', '40000', '40001', '40P01']],
+    ['locked', ['55P03', '55006']],
+    ['cancelled', ['57014']],
+    // PostgreSQL ended the session, or does not know either.
     [
-      'unreachable',
-      ['P1000', 'P1001', 'P1003', 'P2024', 'P2037', '08001', '08004', '25006', '28000', '28P01', '3D000'],
+      'interrupted',
+      ['57P01', '57P02', '57P05', '25P03', '25P04', '40003', '08000', '08003', '08006', '08007', '08P01'],
     ],
-    // No disk, memory or connection is left; what is configured is at its limit.
-    ['unreachable', ['53000', '53100', '53200', '53300', '53400']],
-    ['unreachable', ['55000', '57P03', '57P04', '58000', '58030']],
-    ['unreachable', ['DatabaseNotReachable', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']],
-    ['unreachable', ['ETIMEDOUT', 'TlsConnectionError', 'SELF_SIGNED_CERT_IN_CHAIN', 'CERT_HAS_EXPIRED', 'EPROTO']],
-    [undefined, ['P2002', 'P2010', '22021', '23514', '42501', '42P02', '54000', 'XX000', 'EACCES', '153100', '5310']],
+    ['unreachable', ['P1000', 'P1003', 'P2024', 'P2037', '08001', '08004', '25006', '28000', '28P01', '3D000']],
+    ['unreachable', ['53300', '55000', '57P03']],
+    [
+      'interrupted',
+      ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'ECONNABORTED', 'EPROTO'],
+    ],
+    [
+      'interrupted',
+      ['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'ERR_TLS_CERT_ALTNAME_INVALID', 'ERR_SOCKET_CLOSED'],
+    ],
+    ['interrupted', ['ConnectionClosed', 'SocketTimeout', 'TlsConnectionError', 'P1008', 'P1017']],
+    // Only opening a connection fails like this.
+    ['unreachable', ['P1001', 'DatabaseNotReachable', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']],
+    [undefined, ['P2002', 'P2010', '22021', '23514', '42501', '42P02', '54000', 'XX000', '153100', '5310', 'ERROR']],
+    // Of files, and of the arguments of functions.
+    [undefined, ['EACCES', 'ENOENT', 'EPERM', 'EISDIR', 'ENOSPC', 'EIO', 'EMFILE', 'ERR_INVALID_ARG_TYPE']],
   ])('%s: %j', (failure, codes) => {
     for (const code of codes) {
       expect([code, classifyDatabaseError(own(code))]).toEqual([code, failure]);
@@ -46,17 +59,52 @@ describe('classifyDatabaseError', () => {
 
   test.each([
     ['busy', 'timeout exceeded when trying to connect'],
-    ['unreachable', 'timeout expired'],
     ['unreachable', 'Connection terminated due to connection timeout'],
-    ['unreachable', 'The server does not support SSL connections'],
     ['interrupted', 'Connection terminated unexpectedly'],
+    ['interrupted', 'Connection terminated'],
     ['unreachable', 'query_wait_timeout'],
     ['unreachable', 'pgbouncer cannot connect to server'],
     ['interrupted', 'Client has encountered a connection error and is not queryable'],
+    ['interrupted', 'Client was closed and is not queryable'],
+    ['interrupted', 'Query read timeout'],
     ['interrupted', 'failure on connection marked as essential: worker-1:5432'],
+    ['interrupted', 'server closed the connection unexpectedly\n\tThis probably means …'],
+    ['interrupted', 'could not receive data from server: No route to host'],
+    ['interrupted', 'SSL SYSCALL error: EOF detected'],
+    ['interrupted', 'connection not open'],
     [undefined, 'something else'],
   ])('%s: an error without a code, %j', (failure, message) => {
     expect(classifyDatabaseError(new Error(message))).toBe(failure);
+  });
+
+  // No disk, memory or connection is left; an operator intervened.
+  const limits = ['53000', '53100', '53200', '53400', '57000', '57P04', '58000', '58030'];
+
+  test('unreachable: an ERROR of the disk, the memory or an operator, which undoes the statement', () => {
+    for (const code of limits) {
+      expect([code, classifyDatabaseError(own(code))]).toEqual([code, 'unreachable']);
+      expect([code, classifyDatabaseError(ofRawQuery(code))]).toEqual([code, 'unreachable']);
+    }
+  });
+
+  // In German and Russian, too.
+  test.each(['FATAL', 'PANIC', 'PANIK', 'ВАЖНО'])(
+    'interrupted: %s, which ends the session, perhaps after a commit',
+    (severity) => {
+      for (const code of limits) {
+        expect([code, classifyDatabaseError(own(code, severity))]).toEqual([code, 'interrupted']);
+        expect([code, classifyDatabaseError(ofRawQuery(code, 'postgres', severity))]).toEqual([code, 'interrupted']);
+      }
+    },
+  );
+
+  test.each(['FATAL', 'PANIC'])('interrupted: an internal error of severity %s', (severity) => {
+    expect(classifyDatabaseError(own('XX000', severity))).toBe('interrupted');
+  });
+
+  test('a TypeError is a bug', () => {
+    expect(classifyDatabaseError(new TypeError('x is not a function'))).toBeUndefined();
+    expect(toWriteError(new TypeError('x'))).toBeInstanceOf(TypeError);
   });
 });
 
@@ -67,9 +115,33 @@ test.each([
   ['3D000', 'database "plants" does not exist'],
   ['28P01', 'password authentication failed'],
   ['53300', 'sorry, too many clients already'],
+  ['ETIMEDOUT', 'connect ETIMEDOUT 192.0.2.1:5432'],
+  ['ECONNRESET', 'read ECONNRESET'],
+  ['EACCES', 'connect EACCES /run/postgresql/.s.PGSQL.5432'],
+  ['ENOENT', 'connect ENOENT /run/postgresql/.s.PGSQL.5432'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate in certificate chain'],
+  [undefined, 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'],
 ])('%s while a connection is opened means that no statement was sent', (code, message) => {
-  const error = toConnectError(Object.assign(new Error(message), { code }));
+  const cause = Object.assign(new Error(message), { code });
+  const error = toConnectError(cause);
   expect([error.message, classifyDatabaseError(error)]).toEqual([expect.stringContaining(message), 'unreachable']);
+  expect([toWriteError(error), error.cause]).toEqual([error, cause]);
+});
+
+test('the error of opening a connection to one of several addresses has the code as its reason', () => {
+  const error = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
+  expect(toConnectError(error).message).toMatch(/ECONNREFUSED$/);
+});
+
+test.each(['ECONNRESET', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'EPROTO', 'ERR_SSL_BAD_RECORD', '57P01'])(
+  '%s during a write: its outcome is unknown',
+  (code) => {
+    expect(toWriteError(own(code))).toBeInstanceOf(OutcomeUnknownError);
+  },
+);
+
+test.each(['57014', '55P03', '40001', '53100', '57P03'])('%s during a write: nothing was changed', (code) => {
+  expect(toWriteError(own(code))).toMatchObject({ code });
 });
 
 test('only data exceptions, violated constraints, exceeded limits and exceptions of triggers mean a rejected row', () => {

@@ -1,47 +1,64 @@
 /**
- * What a database failure means for the request. Undefined: a bug, or a row that PostgreSQL rejected.
- * - `unreachable`: the statement never ran
- * - `busy`: the statement never ran, because no connection of the pool became free in time
- * - `interrupted`: the connection broke or timed out while the statement ran; the outcome is unknown
+ * What a database failure means for the request. Undefined: a bug, or a row that PostgreSQL rejected. Only after `interrupted` is
+ * the outcome of a write unknown; after all others the statement was not sent, or PostgreSQL has undone it.
+ * - `unreachable`: no connection could be opened, or the server cannot execute statements like this
+ * - `busy`: no connection of the pool became free in time
+ * - `interrupted`: the connection broke or timed out while the statement ran
+ * - `locked`: the statement waited too long for a lock of another transaction
+ * - `cancelled`: PostgreSQL canceled the statement, which took too long
  * - `conflict`: PostgreSQL aborted the statement in favor of a concurrent one; it may be retried
  * - `notMigrated`: a table or column is missing
  */
-type DatabaseFailure = 'unreachable' | 'busy' | 'interrupted' | 'conflict' | 'notMigrated' | undefined;
+export type DatabaseFailure =
+  | 'unreachable'
+  | 'busy'
+  | 'interrupted'
+  | 'locked'
+  | 'cancelled'
+  | 'conflict'
+  | 'notMigrated';
 
 /**
- * The codes of each failure: Prisma's (https://pris.ly/d/errors), the kinds of its driver adapter (for raw queries, the
- * only specific code), PostgreSQL's SQLSTATE (appendix A of its manual), and the operating system's.
+ * The errors of connections that are open: the failure is that of the first pattern that matches one of Prisma's code
+ * (https://pris.ly/d/errors), the SQLSTATE that PostgreSQL sent (appendix A of its manual), the code of Node.js, the kind of
+ * Prisma's driver adapter, and the message. (See docs/decisions/0049.)
  */
-const FAILURES: [Exclude<DatabaseFailure, undefined>, RegExp][] = [
-  // `toConnectError`, and PgBouncer's message when a client has waited too long for a connection.
-  [
-    'unreachable',
-    /^(No connection to the database: |query_wait_timeout|pgbouncer cannot connect to server|server login )/,
-  ],
+const FAILURES: [DatabaseFailure, RegExp][] = [
+  // PgBouncer has not passed the statement on, and pg-pool has not opened a connection.
+  ['unreachable', /^(query_wait_timeout|pgbouncer cannot connect to server|server login )/],
+  ['unreachable', /^Connection terminated due to connection timeout/],
+  ['busy', /^timeout exceeded when trying to connect/],
   ['notMigrated', /^(P2021|P2022|42P01|42703)$/],
-  ['conflict', /^(P2034|40001|40P01)$/],
-  // 57P01 and 57P02: the server closed the connection; 57014: it canceled the statement; 08…: connection exceptions.
+  ['cancelled', /^57014$/],
+  ['locked', /^(55P03|55006)$/],
+  // PostgreSQL or a worker of Citus ended the session, possibly after it had committed.
+  ['interrupted', /^(P1008|P1017|0800[0367]|08P01|25P0[34]|40003|57P0[125])$/],
+  // Citus lost a worker: its own message, and those of libpq; its code is XX000.
   [
     'interrupted',
-    /^(P1008|P1017|ConnectionClosed|SocketTimeout|57P01|57P02|57P05|57014|0800[0367]|08P01|ECONNRESET|EPIPE)$/,
+    /^(failure on connection marked as essential|server closed the connection|could not (receive|send) data|SSL (connection|SYSCALL|error)|(no )?connection (not open|to the))/,
   ],
-  // 25006: a read-only standby; 28…: wrong password; 3D000: no such database; 53…: out of memory, disk or connections;
-  // 55000: the database accepts no connections; 57P03: the server is starting or stopping; 58…: its disk failed.
-  ['unreachable', /^(P1\d{3}|P2024|P2028|P2037|08...|25006|28...|3D000|53...|55000|57P..|58...)$/],
-  ['unreachable', /^(DatabaseNotReachable|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ETIMEDOUT)$/],
-  // Certificates and TLS handshakes, from Node.js and OpenSSL (https://nodejs.org/api/tls.html#x509-certificate-error-codes).
-  [
-    'unreachable',
-    /^(TlsConnectionError|UNABLE_TO_\w+|(DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|CERT_\w+|HOSTNAME_MISMATCH|ERR_(TLS|SSL)_\w+|EPROTO)$/,
-  ],
-  // The messages of errors that the driver throws without a code (pg-pool 3, pg 8).
-  ['busy', /^timeout exceeded when trying to connect/],
-  ['unreachable', /^(timeout expired|Query read timeout|Connection terminated due to connection timeout|SASL: )/],
-  ['unreachable', /^(The server does not support SSL|There was an error establishing an SSL)/],
-  ['interrupted', /^(Connection terminated|Client has encountered a connection error)/],
-  // Citus lost a worker; its code is XX000.
-  ['interrupted', /^failure on connection marked as essential/],
+  ['conflict', /^(P2034|40...)$/],
+  // 25006: a read-only standby; 28…: wrong password; 3D000: no such database; 53300: too many connections; 55000: the database
+  // accepts no connections; 57P03: the server is starting or stopping.
+  ['unreachable', /^(P1\d{3}|P2024|P2028|P2037|08...|25006|28...|3D000|53300|55000|57P03)$/],
+  // 53…: out of memory or disk; 57…: an operator intervened; 58…: the disk failed. An ERROR undoes the statement. FATAL and PANIC
+  // end the session, perhaps after a commit; servers translate these words, so any other counts as one of them.
+  ['unreachable', /^ERROR (53...|57...|58...)$/],
+  ['interrupted', /^(53...|57...|58...)$|^(FATAL|PANIC) /],
+  // Only opening a connection fails like this.
+  ['unreachable', /^(DatabaseNotReachable|ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/],
+  // The network or TLS failed, for pg (whose messages have no code), Node.js and the adapter. Not errors of files.
+  ['interrupted', /^(Connection terminated|Client (has encountered a connection error|was closed)|Query read timeout)/],
+  ['interrupted', /^E(CONNRESET|CONNABORTED|PIPE|TIMEDOUT|(HOST|NET)(UNREACH|DOWN)|NETRESET|NOTCONN|NOBUFS|PROTO)$/],
+  ['interrupted', /^ERR_(SSL|TLS|SOCKET)_\w+$/],
+  ['interrupted', /^(ConnectionClosed|SocketTimeout|TlsConnectionError)$/],
 ];
+
+/** No statement was sent, or only one that changes nothing. */
+export class DatabaseUnreachableError extends Error {
+  override name = 'DatabaseUnreachableError';
+}
 
 /** The database was lost, or did not respond in time, during a write. Whether the write took effect is unknown. */
 export class OutcomeUnknownError extends Error {
@@ -49,10 +66,11 @@ export class OutcomeUnknownError extends Error {
 }
 
 /** The error of opening a connection, whatever its code: no statement was sent. */
-export const toConnectError = (error: Error): Error =>
-  classifyDatabaseError(error) === 'unreachable'
-    ? error
-    : new Error(`No connection to the database: ${error.message}`, { cause: error });
+export const toConnectError = (error: Error): DatabaseUnreachableError => {
+  // Node.js gives no message if it tried several addresses.
+  const reason = error.message || (error as NodeJS.ErrnoException).code;
+  return new DatabaseUnreachableError(`No connection to the database: ${reason}`, { cause: error });
+};
 
 /** The error of a write: its outcome is unknown if the connection broke or timed out. */
 export const toWriteError = (error: unknown): Error =>
@@ -60,7 +78,8 @@ export const toWriteError = (error: unknown): Error =>
     ? new OutcomeUnknownError('The database connection was lost during a write.', { cause: error })
     : (error as Error);
 
-export const classifyDatabaseError = (error: unknown): DatabaseFailure => {
+export const classifyDatabaseError = (error: unknown): DatabaseFailure | undefined => {
+  if (error instanceof DatabaseUnreachableError) return 'unreachable';
   const texts = error instanceof Error ? [...errorCodes(error), error.message] : errorCodes(error);
   return FAILURES.find(([, pattern]) => texts.some((text) => pattern.test(text)))?.[0];
 };
@@ -76,6 +95,18 @@ export const isUniqueViolation = hasCode(/^(P2002|23505)$/);
 /** PostgreSQL canceled a statement after `statement_timeout` (57014, as for pg_cancel_backend). */
 export const isStatementTimeout = hasCode(/^57014$/);
 
+/**
+ * On Citus, a statement that ends like this may be committed: the coordinator canceled it while a worker committed (57014), or lost
+ * the worker (XX000, with various messages).
+ */
+export const isUnknownOnCitus = hasCode(/^(57014|XX000)$/);
+
+/** The error of a write on Citus whose outcome is unknown. */
+export const toCitusWriteError = (error: unknown): Error =>
+  isUnknownOnCitus(error)
+    ? new OutcomeUnknownError('A worker of Citus may have committed the write.', { cause: error })
+    : toWriteError(error);
+
 /** A statement waited longer than `lock_timeout` for another transaction, and changed nothing. */
 export const isLockTimeout = hasCode(/^55P03$/);
 
@@ -86,21 +117,35 @@ export const isLockTimeout = hasCode(/^55P03$/);
 export const isRowRefusal = hasCode(/^(2[23]|54)\w{3}$|^P0001$/);
 
 /** The role lacks a privilege, for example on a table, or to connect to the database. */
-export const isPrivilegeMissing = hasCode(/^42501$/);
+export const isPrivilegeMissing = (error: unknown): boolean => hasCode(/^42501$/)(connectCause(error));
 
-type DriverAdapterError = { originalCode?: string; originalMessage?: string; kind?: string };
+/** What was thrown while a connection was opened, instead of the error that says so. */
+const connectCause = (error: unknown): unknown =>
+  error instanceof DatabaseUnreachableError ? (error.cause ?? error) : error;
+
+type DriverAdapterError = { originalCode?: string; originalMessage?: string; kind?: string; severity?: string };
 
 /** What Prisma's driver adapter caught. */
 const adapterCause = (error: unknown) =>
   (error as { meta?: { driverAdapterError?: { cause?: DriverAdapterError } } } | null | undefined)?.meta
     ?.driverAdapterError?.cause;
 
-/** PostgreSQL's message, which Prisma replaces with its own. */
-export const originalMessage = (error: unknown): string | undefined => adapterCause(error)?.originalMessage;
+/** The message of PostgreSQL or the driver, which Prisma replaces with its own; the code if there is none. */
+export const originalMessage = (error: unknown): string => {
+  const { message, code } = connectCause(error) as NodeJS.ErrnoException;
+  return adapterCause(error)?.originalMessage || message || code || 'unknown';
+};
 
-/** Prisma's code, and the codes and the message of its driver adapter, or the driver's own. */
+/** Prisma's code, and the codes and the message of its driver adapter, or the driver's own; codes also behind their severity. */
 const errorCodes = (error: unknown): string[] => {
-  const { code } = (error ?? {}) as { code?: string };
+  const { code, severity } = (error ?? {}) as { code?: string; severity?: string };
   const cause = adapterCause(error);
-  return [code, cause?.originalCode, cause?.kind, cause?.originalMessage].filter((text) => text !== undefined);
+  return [
+    code,
+    severity && `${severity} ${code}`,
+    cause?.originalCode,
+    cause?.severity && `${cause.severity} ${cause.originalCode}`,
+    cause?.kind,
+    cause?.originalMessage,
+  ].filter((text) => text !== undefined);
 };

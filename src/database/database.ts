@@ -4,6 +4,7 @@ import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { toConnectError } from './database-error.ts';
 import { isPooled } from './pooler.ts';
+import { sessionUrl } from './session-url.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 export type Database = PrismaClient;
@@ -16,6 +17,8 @@ export const CONNECT_TIMEOUT = 1500;
  * the next plant, in ms.
  */
 export const BULK_STATEMENT_TIMEOUT = 60_000;
+/** How long a statement of an import may wait for a lock, in ms: less, so that the error says why it took so long. */
+export const BULK_LOCK_TIMEOUT = 50_000;
 
 type PoolOptions = {
   url: string;
@@ -24,6 +27,8 @@ type PoolOptions = {
   connectTimeout: number;
   /** The time limit of a statement, in ms, and of waiting for a free connection. PostgreSQL cancels a statement that exceeds it. */
   statementTimeout: number;
+  /** How long a statement may wait for each lock, in ms. By default what the role or the URL says. */
+  lockTimeout?: number;
 };
 
 /**
@@ -36,16 +41,25 @@ export const withClient = async <Result>(
   options?: ClientConfig,
 ): Promise<Result> => {
   const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, keepAlive: true };
-  const client = new Client({ connectionString: url, ...timeouts, ...options });
+  const client = new Client({ connectionString: sessionUrl(url), ...timeouts, ...options });
   // A broken connection fails the query too. Without a listener, the event would end the process.
   client.on('error', () => {});
   try {
-    await client.connect();
+    await connect(client);
     return await use(client);
   } finally {
     client.end().catch(() => {});
   }
 };
+
+/** Opens a connection. @throws {DatabaseUnreachableError} */
+export const connect = (client: Client): Promise<void> =>
+  client.connect().then(
+    () => {},
+    (error: Error) => {
+      throw toConnectError(error);
+    },
+  );
 
 /** How often PostgreSQL checks, while a statement runs or waits for a lock, whether its client is still connected, in ms. */
 export const CLIENT_CHECK_INTERVAL = 5000;
@@ -86,25 +100,17 @@ const clientWithin = (connectTimeout: number): typeof Client =>
     }
   };
 
-/** The best plan of a search depends on its pattern, so PostgreSQL must not reuse a plan, as it would for a named statement. */
-const PLAN_SETTING = '-c plan_cache_mode=force_custom_plan';
-
-const withPlanSetting = (url: string): string => {
-  const result = new URL(url);
-  const own = result.searchParams.get('options') ?? '';
-  result.searchParams.set('options', `${own} ${PLAN_SETTING}`.trim());
-  return result.href;
-};
-
 /**
  * The connection pool. Connections are opened on demand. The caller closes the pool, through `$disconnect` or
- * `Statements.close`. Through a pooler, the time limit of a statement is that of the role (see `checkRoleTimeout`).
+ * `Statements.close`. Through a pooler, the time limits of statements and locks are those of the role (see `assertTimeLimits`).
  */
-export const createPool = ({ url, connections, connectTimeout, statementTimeout }: PoolOptions): Pool => {
+export const createPool = ({ url, connections, connectTimeout, statementTimeout, lockTimeout }: PoolOptions): Pool => {
   const pool = new Pool({
-    ...(isPooled(url)
-      ? { connectionString: url }
-      : { connectionString: withPlanSetting(url), statement_timeout: statementTimeout }),
+    connectionString: sessionUrl(url),
+    ...(!isPooled(url) && {
+      statement_timeout: statementTimeout,
+      ...(lockTimeout !== undefined && { lock_timeout: lockTimeout }),
+    }),
     max: connections,
     Client: clientWithin(connectTimeout),
     connectionTimeoutMillis: statementTimeout,
@@ -141,21 +147,14 @@ export const createDatabase = ({ pool, traceStatements, onConnectionLost }: Data
   const adapter = new PrismaPg(pool, {
     disposeExternalPool: true,
     onPoolError: onConnectionLost,
-    ...(!isPooled(pool.options.connectionString) && { statementNameGenerator: createStatementNames() }),
+    ...(!isPooled(pool.options.connectionString) && { statementNameGenerator: nameOf }),
   });
   return new PrismaClient({ adapter: traceStatements?.(adapter) ?? adapter, errorFormat: 'minimal' });
 };
 
-/** Statements with more parameters are not named: they have a text for each number of rows. */
-const MAX_NAMED_PARAMETERS = 16;
-
-/** PostgreSQL parses a named statement once per connection, and keeps it. */
-const createStatementNames = () => {
-  const names = new Map<string, string>();
-  return ({ sql, args }: { sql: string; args: unknown[] }): string => {
-    if (args.length > MAX_NAMED_PARAMETERS) return '';
-    const name = names.get(sql) ?? `statement_${names.size}`;
-    names.set(sql, name);
-    return name;
-  };
-};
+/**
+ * The name that a statement has in a comment at its beginning. PostgreSQL parses a named statement once for each connection, and
+ * plans it without its values if that seems to cost no more: so only those have a name whose best plan never changes; see
+ * docs/decisions/0051.
+ */
+const nameOf = ({ sql }: { sql: string }): string => /^\s*\/\* (\w+) \*\//.exec(sql)?.[1] ?? '';

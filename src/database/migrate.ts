@@ -9,8 +9,11 @@ import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { type Client, Pool } from 'pg';
 import { OperationalError } from '../operational-error.ts';
 import { CONNECT_TIMEOUT, withClient } from './database.ts';
+import { isLockTimeout } from './database-error.ts';
 import { migrationNames, migrationsFolder, readMigrationState } from './migration-state.ts';
 import { assertSession } from './pooler.ts';
+import { sessionUrl, withSchema } from './session-url.ts';
+import { createNamedSchema } from './store-schema.ts';
 
 /** The part of https://webassembly.github.io/spec/js-api that is used here. TypeScript declares it only in its DOM library. */
 declare const WebAssembly: {
@@ -21,6 +24,12 @@ declare const WebAssembly: {
 const MIGRATION_LOCK = 7_230_113;
 /** In ms. */
 const LOCK_POLL_INTERVAL = 100;
+/** How long a statement of a migration waits for locks, since others wait behind it, and the pause before the next attempt. In ms. */
+const LOCK_TIMEOUT = 2000;
+const PAUSE = 1000;
+
+/** Called once if a migration has to wait for other transactions. */
+type OnWait = (message: string) => void;
 
 /**
  * Applies pending migrations with Prisma's engine, as `prisma migrate deploy` does. Several processes may call this at
@@ -28,14 +37,15 @@ const LOCK_POLL_INTERVAL = 100;
  * @returns the names of the migrations applied
  * @throws {OperationalError}
  */
-export const migrate = async (url: string): Promise<string[]> => {
+export const migrate = async (url: string, onWait: OnWait = () => {}): Promise<string[]> => {
   assertSession(url, 'Migrating');
   return withClient(url, async (client) => {
     await takeLock(client);
-    const { missing, mayMigrate } = await readMigrationState(client);
+    await createNamedSchema(client, url);
+    const { schema, missing, mayMigrate } = await readMigrationState(client, url);
     // Loading the engine takes 0.15 s and 15 MiB.
     if (missing.length === 0) return [];
-    if (mayMigrate) return applyMigrations(url);
+    if (mayMigrate) return applyMigrations(url, schema, onWait);
     throw new OperationalError(
       `The database lacks migrations (${missing.join(', ')}), and the role in DATABASE_URL may not apply them. ` +
         'As the role that owns the tables, run: plant-store migrate',
@@ -54,12 +64,15 @@ const takeLock = async (client: Client) => {
   while (!(await isTaken())) await setTimeout(LOCK_POLL_INTERVAL);
 };
 
-const applyMigrations = async (url: string) => {
-  const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT });
+const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
+  // The engine cannot read the times of other date styles, and writes times without their offset.
+  const connectionString = sessionUrl(withSchema(url, schema), { DateStyle: 'ISO', TimeZone: 'UTC' });
+  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, lock_timeout: LOCK_TIMEOUT };
+  const pool = retryWhileLocked(new Pool({ connectionString, max: 1, ...timeouts }), onWait);
   await using stack = new AsyncDisposableStack();
   // The engine holds its lock until its connection closes.
   stack.defer(() => pool.end());
-  const engine = await createSchemaEngine(pool);
+  const engine = await createSchemaEngine(pool, schema);
   try {
     const filters = { externalTables: [], externalEnums: [] };
     return (await engine.applyMigrations({ migrationsList: readMigrations(), filters })).appliedMigrationNames;
@@ -68,6 +81,25 @@ const applyMigrations = async (url: string) => {
   } finally {
     engine.free();
   }
+};
+
+/** Makes a pool send a statement again, with pauses, while it waits too long for a lock. */
+const retryWhileLocked = (pool: Pool, onWait: OnWait): Pool => {
+  let isWaiting = false;
+  const send = pool.query.bind(pool) as (...parameters: unknown[]) => Promise<unknown>;
+  const query = async (...parameters: unknown[]): Promise<unknown> => {
+    try {
+      return await send(...parameters);
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+    }
+    if (!isWaiting)
+      onWait('The migration waits for other transactions on the tables of the store. It goes on once they end.');
+    isWaiting = true;
+    await setTimeout(PAUSE);
+    return query(...parameters);
+  };
+  return Object.assign(pool, { query });
 };
 
 const readMigrations = (): MigrationList => ({
@@ -101,10 +133,11 @@ const loadEngine = async () => {
 
 let engineLoaded: Promise<void> | undefined;
 
-const createSchemaEngine = async (pool: Pool): Promise<SchemaEngine> => {
+const createSchemaEngine = async (pool: Pool, schema: string): Promise<SchemaEngine> => {
   engineLoaded ??= loadEngine();
   await engineLoaded;
-  const schema = readFileSync(join(migrationsFolder, '..', 'schema.prisma'), 'utf8');
-  const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
-  return engineBindings.SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => {}, adapter);
+  const datamodel = readFileSync(join(migrationsFolder, '..', 'schema.prisma'), 'utf8');
+  // Migrations name no schema and follow the search path, but the engine looks for its own table in this one.
+  const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool, { schema }));
+  return engineBindings.SchemaEngine.new({ datamodels: [['schema.prisma', datamodel]] }, () => {}, adapter);
 };

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { Client, Query, type QueryArrayConfig } from 'pg';
-import { BULK_STATEMENT_TIMEOUT, CLIENT_CHECK_INTERVAL } from './database.ts';
+import { BULK_STATEMENT_TIMEOUT, CLIENT_CHECK_INTERVAL, connect } from './database.ts';
+import { sessionUrl } from './session-url.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** The size of the pieces of a stream, in bytes. The stall timeout of a response restarts with each piece that the client reads. */
@@ -12,6 +13,8 @@ export type RowStreamOptions = {
   connectTimeout: number;
   /** How long PostgreSQL may send nothing while the consumer wants more, in ms. See `startSilenceTimeout`. */
   silenceTimeout?: number;
+  /** How often PostgreSQL checks, while the statement runs, whether its connection is still open, in ms. */
+  clientCheckInterval?: number;
 };
 
 type Statement<Row> = {
@@ -31,19 +34,25 @@ type Statement<Row> = {
  * @returns once there is something to read, or the statement has ended. The caller must destroy it unless it reads to the end
  */
 export const openRowStream = async <Row extends unknown[]>(
-  { url, connectTimeout, silenceTimeout = BULK_STATEMENT_TIMEOUT }: RowStreamOptions,
+  options: RowStreamOptions,
   { sql, maySort, head, write, signal }: Statement<Row>,
 ): Promise<Readable> => {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectTimeout, keepAlive: true });
+  const { url, connectTimeout, silenceTimeout = BULK_STATEMENT_TIMEOUT } = options;
+  const { clientCheckInterval = CLIENT_CHECK_INTERVAL } = options;
+  const client = new Client({
+    connectionString: sessionUrl(url),
+    connectionTimeoutMillis: connectTimeout,
+    keepAlive: true,
+  });
   // A broken connection also fails the statement. Without a listener, the event would crash the process.
   client.on('error', () => {});
   try {
-    await client.connect();
+    await connect(client);
     closeWhenSilent(client);
     startSilenceTimeout(client, connectTimeout);
     // In a transaction, because a pooler may give the connection to another client between transactions.
     const settings = `SET LOCAL statement_timeout = 0; SET LOCAL enable_sort = ${maySort}`;
-    const checks = `SET LOCAL client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`;
+    const checks = `SET LOCAL client_connection_check_interval = ${clientCheckInterval}`;
     // Only Linux, macOS and BSD support the checks. Without them, PostgreSQL notices a lost client when it sends a row.
     await client.query(`BEGIN; ${settings}; ${checks}`).catch(() => client.query(`ROLLBACK; BEGIN; ${settings}`));
   } catch (error) {

@@ -1,9 +1,9 @@
 import { addAbortListener } from 'node:events';
 import type { Client } from 'pg';
 import { OperationalError } from '../operational-error.ts';
-import { withClient } from './database.ts';
+import { assertOwner } from './check-databases.ts';
+import { endWithClient, withClient } from './database.ts';
 import { assertSession } from './pooler.ts';
-import { assertOwner } from './table-owner.ts';
 
 /**
  * The optional index on names: GIN on their trigrams, with PostgreSQL's default settings. The predicate, which always holds,
@@ -22,26 +22,30 @@ export type SearchIndexState = { state: 'missing' | 'invalid' | 'valid'; bytes: 
 /** @throws errors of PostgreSQL, for example if the database is not migrated */
 export const readSearchIndex = (url: string): Promise<SearchIndexState> => withClient(url, readState);
 
-type CreateOptions = {
-  url: string;
-  /** Cancels the creation, and removes what it left. */
-  signal: AbortSignal;
-  /** Shows what `read` resolves with, such as `building index, 45 %`. @returns a function that stops showing it */
-  showProgress: (read: () => Promise<string | undefined>) => () => void;
-};
-
 /**
  * Creates the index while the service reads and writes. Replaces an invalid one.
+ * @param signal closes the connection, with which PostgreSQL ends the creation
  * @returns whether it was created; false if it exists
  * @throws {OperationalError} errors of PostgreSQL
  */
-export const createSearchIndex = ({ url, signal, showProgress }: CreateOptions): Promise<boolean> =>
+export const createSearchIndex = (url: string, signal: AbortSignal): Promise<boolean> =>
   withOwner(url, async (client) => {
     const { state } = await readState(client);
     if (state === 'valid') return false;
     const extensionSchema = await installExtension(client);
-    if (state === 'invalid') await client.query(DROP);
-    await build(client, CREATE(extensionSchema), { url, signal, showProgress });
+    await endWithClient(client);
+    using _listener = addAbortListener(signal, () => client.end().catch(() => {}));
+    try {
+      if (state === 'invalid') await client.query(DROP);
+      await client.query(CREATE(extensionSchema));
+    } catch (error) {
+      const reason = signal.aborted ? 'Interrupted' : (error as Error).message;
+      throw new OperationalError(
+        `${reason}. This can leave an incomplete search index, which slows down writes: ` +
+          'run search-index create again, or search-index drop.',
+        { cause: error },
+      );
+    }
     return true;
   });
 
@@ -54,8 +58,6 @@ export const dropSearchIndex = (url: string): Promise<boolean> =>
   withOwner(url, async (client) => {
     const { state } = await readState(client);
     if (state !== 'missing') await client.query(DROP);
-    // Databases from before 1.0 have it.
-    await client.query('DROP FUNCTION IF EXISTS merge_pending_names()');
     return state !== 'missing';
   });
 
@@ -94,35 +96,3 @@ const installExtension = async (client: Client): Promise<string> => {
   );
   return rows[0]?.name ?? 'public';
 };
-
-/** Watches and cancels the creation on a second connection, because the first is busy with it. */
-const build = (client: Client, create: string, { url, signal, showProgress }: CreateOptions): Promise<void> =>
-  withClient(url, async (watcher) => {
-    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    const pid = rows[0]?.pid;
-    const endProgress = showProgress(
-      async () => (await watcher.query<{ progress: string }>(PROGRESS, [pid])).rows[0]?.progress,
-    );
-    const cancel = () => watcher.query('SELECT pg_cancel_backend($1)', [pid]).catch(() => {});
-    using _listener = addAbortListener(signal, cancel);
-    try {
-      signal.throwIfAborted();
-      await client.query(create);
-    } catch (error) {
-      const rest = await client.query(DROP).then(
-        () => 'There is no search index.',
-        () => 'An incomplete search index is left. Run: plant-store search-index drop',
-      );
-      throw signal.aborted ? new OperationalError(`Interrupted. ${rest}`) : error;
-    } finally {
-      endProgress();
-    }
-  });
-
-/** https://www.postgresql.org/docs/18/progress-reporting.html#CREATE-INDEX-PROGRESS-REPORTING */
-const PROGRESS = `
-  SELECT phase || CASE
-    WHEN lockers_total > 0 THEN format(', transaction %s of %s (process %s)', lockers_done + 1, lockers_total, current_locker_pid)
-    WHEN blocks_total > 0 THEN format(', %s %%', 100 * blocks_done / blocks_total)
-    ELSE '' END AS progress
-  FROM pg_stat_progress_create_index WHERE pid = $1`;

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { endWithClient } from './database.ts';
+import { BULK_LOCK_TIMEOUT, endWithClient } from './database.ts';
+import { classifyDatabaseError } from './database-error.ts';
 import { isPooled } from './pooler.ts';
 import { startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
@@ -35,13 +36,15 @@ type PoolStatementsOptions = {
 export const createPoolStatements = ({
   pool,
   onConnectionLost,
-}: PoolStatementsOptions): PoolStatements & { close: () => Promise<void> } => {
+}: PoolStatementsOptions): PoolStatements & { connectionsInUse: () => number; close: () => Promise<void> } => {
   const busy = new Set<PoolClient>();
   const prepared = new WeakSet<PoolClient>();
   const statementTimeout = pool.options.connectionTimeoutMillis ?? 0;
   const hasSessions = !isPooled(pool.options.connectionString);
-  // The time limit of the role is the shorter one of other requests.
-  const begin = hasSessions ? 'BEGIN' : `BEGIN; SET LOCAL statement_timeout = ${statementTimeout}`;
+  // The time limits of the role are the shorter ones of other requests.
+  const begin = hasSessions
+    ? 'BEGIN'
+    : `BEGIN; SET LOCAL statement_timeout = ${statementTimeout}; SET LOCAL lock_timeout = ${BULK_LOCK_TIMEOUT}`;
   let closed: Promise<void> | undefined;
   pool.on('error', onConnectionLost);
 
@@ -69,6 +72,7 @@ export const createPoolStatements = ({
     // Not `pool.query`, which closes the connection if PostgreSQL rejects the statement, for example because an id is taken.
     query: async <Row extends object>(sql: string, values: unknown[] = []) => {
       const { client, release } = await acquire(cut);
+      let isClosed = false;
       try {
         if (hasSessions) return (await client.query<Row>(sql, values)).rows;
         await client.query(begin);
@@ -78,9 +82,11 @@ export const createPoolStatements = ({
       } catch (error) {
         // This error says more than that of the rollback, which fails if the connection is lost.
         if (!hasSessions) await client.query('ROLLBACK').catch(() => {});
+        // PostgreSQL is about to close the connection, which the next statement must not get meanwhile.
+        isClosed = classifyDatabaseError(error) === 'interrupted';
         throw error;
       } finally {
-        release();
+        release(isClosed);
       }
     },
     hasSessions,
@@ -106,6 +112,7 @@ export const createPoolStatements = ({
 
   return {
     ...createStatements(),
+    connectionsInUse: () => busy.size,
     close: () => {
       if (!closed) {
         closed = pool.end();

@@ -1,7 +1,8 @@
-/** The database did not respond in time. The code is that of a connection timeout. */
-export class DatabaseTimeoutError extends Error {
+import { DatabaseUnreachableError } from './database-error.ts';
+
+/** The database did not respond to a read in time. */
+export class DatabaseTimeoutError extends DatabaseUnreachableError {
   override name = 'DatabaseTimeoutError';
-  readonly code = 'ETIMEDOUT';
 
   constructor() {
     super('The database did not respond in time.');

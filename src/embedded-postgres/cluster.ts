@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { OperationalError } from '../operational-error.ts';
+import { readSecretFile, writeSecretFile } from '../secret-file.ts';
 import type { Binaries } from './binaries.ts';
 import { freePort } from './free-port.ts';
 import { findServer } from './postmaster-pid.ts';
@@ -63,7 +64,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
     const unfinished = `${directory}.new`;
     rmSync(unfinished, { recursive: true, force: true });
     mkdirSync(unfinished, { mode: 0o700 });
-    writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 });
+    writeSecretFile(passwordFile, randomBytes(24).toString('base64url'));
     if (account) for (const path of [unfinished, passwordFile]) chownSync(path, account.uid, account.gid);
     await run('initdb', '--pgdata=postgres.new', '--pwfile=postgres-password', ...initdbOptions);
     renameSync(unfinished, directory);
@@ -75,7 +76,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
       const server = findServer(directory, account);
       if (server === undefined) return undefined;
       if (server.isReady)
-        return `postgresql://${USER}:${readFileSync(passwordFile, 'utf8')}@127.0.0.1:${server.port}/postgres`;
+        return `postgresql://${USER}:${readSecretFile(passwordFile)}@127.0.0.1:${server.port}/postgres`;
       await setTimeout(POLL_INTERVAL);
     }
     throw new OperationalError(

@@ -27,10 +27,11 @@ type ReadOptions = PlantFilter & {
 
 export const createPlantExports = ({ database, limit, trace = untraced }: PlantExportsOptions) => {
   const slots = createSlots(limit, 'exports');
-  const counts = { inProgress: 0, rows: 0 };
+  let rows = 0;
   return {
-    /** `rows`: plants read by all exports since the process started. */
-    counts: counts as Readonly<typeof counts>,
+    inProgress: slots.taken,
+    /** Plants read by all exports since the process started. */
+    rows: (): number => rows,
     /**
      * Reads all plants that match, ordered by id, as of a single point in time. Has no overall timeout.
      * @param use called once there are bytes to read, so an earlier error can still set the response status
@@ -40,7 +41,7 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
       const { holder, format, progress, signal, ...filter } = options;
       const { head, write } = rowWriters[format];
       const writeAndCount = (row: PlantRow) => {
-        counts.rows += 1;
+        rows += 1;
         progress.rows += 1;
         return write(row);
       };
@@ -49,7 +50,6 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
       const { text, values } = selectPlants(filter);
       const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal };
       const release = slots.take(holder);
-      counts.inProgress += 1;
       await trace('export', async (note) => {
         try {
           const bytes = await openRowStream(database, statement).catch((error) => {
@@ -58,7 +58,6 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
           await use(bytes).finally(() => bytes.destroy());
         } finally {
           note({ rows: progress.rows });
-          counts.inProgress -= 1;
           release();
         }
       });

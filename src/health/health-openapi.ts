@@ -23,7 +23,12 @@ const isReady: Operation = {
   summary: 'Check that the service can handle requests',
   servers,
   responses: statusResponse('ready', 'The database is reachable and migrated.'),
-  errors: [commonErrors.databaseUnreachable, commonErrors.databaseNotMigrated, commonErrors.stopping],
+  errors: [
+    commonErrors.overloaded,
+    commonErrors.databaseUnreachable,
+    commonErrors.databaseNotMigrated,
+    commonErrors.stopping,
+  ],
 };
 
 export const healthPaths: Paths = { '/livez': { get: isLive }, '/readyz': { get: isReady } };

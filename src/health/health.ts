@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import type { Database } from '../database/database.ts';
+import { createDurabilityWatch } from '../database/durability.ts';
 import { assertReadyToServe } from '../database/migration-state.ts';
 import { withinTime } from '../database/within-time.ts';
 import { ApiError } from '../http/api-error.ts';
@@ -7,11 +8,17 @@ import { commonErrors } from '../http/common-errors.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
 
-/**
- * Health checks: `GET /livez` (the process responds) and `GET /readyz` (it can handle requests). No token is required.
- * @param options `timeout`: how long the database may take to respond, in ms
- */
-export const createHealth = ({ database, timeout }: { database: Database; timeout: number }) => {
+type HealthOptions = {
+  database: Database;
+  /** How long the database may take to respond, in ms. */
+  timeout: number;
+  /** Called if a check finds that PostgreSQL could lose confirmed plants; see `createDurabilityWatch`. */
+  warn: (message: string) => void;
+};
+
+/** Health checks: `GET /livez` (the process responds) and `GET /readyz` (it can handle requests). No token is required. */
+export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
+  const watchDurability = createDurabilityWatch(warn);
   let stopping = false;
   let checking: Promise<void> | undefined;
   const routes = Router({ strict: true, caseSensitive: true });
@@ -19,9 +26,11 @@ export const createHealth = ({ database, timeout }: { database: Database; timeou
   routes.get('/readyz', async (_request, response) => {
     if (stopping) throw new ApiError(commonErrors.stopping);
     // Concurrent probes share one query. They need no token and must not take all connections.
-    checking ??= assertReadyToServe(database).finally(() => {
-      checking = undefined;
-    });
+    checking ??= assertReadyToServe(database)
+      .then(watchDurability)
+      .finally(() => {
+        checking = undefined;
+      });
     await withinTime(checking, timeout);
     sendJson(response, { status: 'ready' });
   });

@@ -90,7 +90,7 @@ export const commonErrors = defineErrors({
     code: 1500,
     status: 503,
     isFault: false,
-    when: 'too many requests are waiting; this one changed nothing',
+    when: 'too many requests are waiting, or data is locked for too long; this one changed nothing',
     advice: 'Retry after the seconds in the Retry-After header, and wait longer each time.',
     example: 'Too many requests are waiting for the database. Try again later.',
   },

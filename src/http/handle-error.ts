@@ -2,15 +2,19 @@ import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { ApiError } from './api-error.ts';
 import { closeIfUnread } from './close-if-unread.ts';
 import { commonErrors } from './common-errors.ts';
-import { sendJson } from './send-json.ts';
+import { JSON_TYPE, type OutputBudget, sendText } from './send-json.ts';
 
 const PROBLEM = 'application/problem+json';
 
-type ErrorHandlerOptions = { basePath: string; toApiError: (thrown: unknown) => ApiError };
+type ErrorHandlerOptions = {
+  basePath: string;
+  toApiError: (thrown: unknown) => ApiError;
+  outputBudget: OutputBudget;
+};
 
 /** The last handler. Responds to every error with an Error or problem details, and passes the cause to the log. */
 export const createErrorHandler =
-  ({ basePath, toApiError }: ErrorHandlerOptions): ErrorRequestHandler =>
+  ({ basePath, toApiError, outputBudget }: ErrorHandlerOptions): ErrorRequestHandler =>
   (thrown, request, response, next) => {
     const error = toApiError(thrown);
     response.locals.error = error;
@@ -19,9 +23,9 @@ export const createErrorHandler =
     closeIfUnread(request, response);
     response.status(error.status).set(error.headers).vary('Accept');
     // The contract's Error is the default, even for clients that accept neither (RFC 9110 §12.5.1).
-    if (request.accepts(['application/json', PROBLEM]) !== PROBLEM) return sendJson(response, error);
-    response.setHeader('Content-Type', PROBLEM);
-    response.end(JSON.stringify(error.toProblem(basePath)));
+    const isProblem = request.accepts(['application/json', PROBLEM]) === PROBLEM;
+    const body = JSON.stringify(isProblem ? error.toProblem(basePath) : error);
+    sendText(response, isProblem ? PROBLEM : JSON_TYPE, body, outputBudget);
   };
 
 /** The maximum number of characters of a path in a message. */

@@ -20,7 +20,7 @@ export const parseQuery = (query: string | null) => {
 
 /**
  * Validates a body.
- * @throws {ApiError} code 1003, with a JSON Pointer for every wrong field
+ * @throws {ApiError} code 1003, with a JSON Pointer for each of the first wrong fields
  */
 export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> => {
   const result = schema.safeParse(body);
@@ -28,14 +28,27 @@ export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknow
   throw describeFields(result.error, 'The body', body);
 };
 
+/** How many wrong fields or parameters an error names. A query may have thousands. */
+const MAX_NAMED = 5;
+
+/** What to add to a message about the first `MAX_NAMED` of `count` things, each of which is a `noun`. */
+const describeRest = (count: number, noun: string): string[] => {
+  const rest = count - MAX_NAMED;
+  if (rest <= 0) return [];
+  return [`${rest.toLocaleString('en-US')} more ${noun}${rest === 1 ? ' is' : 's are'} wrong`];
+};
+
 /** The error 1003 for the problems that a schema found in `value`. `whole`: what messages call the value as a whole. */
 export const describeFields = ({ issues }: z.ZodError, whole: string, value: unknown): ApiError => {
-  const fields = issues.map(({ path, message }) => ({
-    pointer: path.map((key) => `/${String(key)}`).join(''),
-    detail: withValue(message, value, path),
+  // A field may have several problems; the first one is enough.
+  const wrong = Map.groupBy(issues, ({ path }) => path.map((key) => `/${String(key)}`).join(''));
+  const fields = Array.from(wrong.entries().take(MAX_NAMED), ([pointer, [issue]]) => ({
+    pointer,
+    detail: withValue(issue?.message ?? '', value, issue?.path ?? []),
   }));
   const sentences = fields.map(({ pointer, detail }) => `${pointer.slice(1) || whole} ${detail}`);
-  return new ApiError(commonErrors.fieldWrong, `${sentences.join('; ')}.`, { fields });
+  const message = `${[...sentences, ...describeRest(wrong.size, 'field')].join('; ')}.`;
+  return new ApiError(commonErrors.fieldWrong, message, { fields });
 };
 
 /** Names that look unlike those of our parameters are quoted. */
@@ -54,7 +67,7 @@ const withValue = (message: string, whole: unknown, path: PropertyKey[]): string
 
 /**
  * Validates the parameters of a path or a query. Ignores unknown parameters, unless the schema is strict.
- * @throws {ApiError} code 1005, naming every wrong parameter
+ * @throws {ApiError} code 1005, naming the first wrong parameters, and how many more there are
  */
 export const parseParameters = <Schema extends z.ZodObject>(schema: Schema, values: object): z.infer<Schema> => {
   const result = schema.safeParse(values);
@@ -62,10 +75,16 @@ export const parseParameters = <Schema extends z.ZodObject>(schema: Schema, valu
   const wrong = new Map(
     result.error.issues.flatMap((issue) =>
       issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key): [string, string] => [quoteName(key), 'is not known'])
-        : [[issue.path.join('.'), withValue(issue.message, values, issue.path)]],
+        ? issue.keys.map((key): [string, () => string] => [key, () => `${quoteName(key)} is not known`])
+        : [[issue.path.join('.'), () => `${issue.path.join('.')} ${withValue(issue.message, values, issue.path)}`]],
     ),
   );
-  const sentences = [...wrong].map(([name, message]) => `The parameter ${name} ${message}.`);
-  throw new ApiError(commonErrors.parameterWrong, sentences.join(' '));
+  const named = wrong
+    .values()
+    .take(MAX_NAMED)
+    .map((describe) => `The parameter ${describe()}`);
+  throw new ApiError(
+    commonErrors.parameterWrong,
+    `${[...named, ...describeRest(wrong.size, 'parameter')].join('. ')}.`,
+  );
 };

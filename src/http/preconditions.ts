@@ -5,26 +5,36 @@ import { commonErrors } from './common-errors.ts';
 import { sendBytes } from './send-json.ts';
 
 /**
- * Parses If-Match and If-None-Match. Cache-Control does not change their effect.
- * @returns a function that evaluates them for an entity tag (RFC 9110 §13.2.2): notModified means 304, failed 412.
- * Undefined if any stored plant meets them
+ * Parses If-Match and If-None-Match (RFC 9110 §13.1). Cache-Control does not change their effect.
+ * @returns the entity tags of which one must, and none may, be that of the stored version. `*`: any; undefined: any will do
  */
-export const parsePreconditions = ({ method, headers }: Pick<Request, 'method' | 'headers'>) => {
+export const parsePreconditions = ({ headers }: Pick<Request, 'headers'>) => {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
-  if ((ifMatch === undefined || ifMatch.trim() === '*') && ifNoneMatch === undefined) return undefined;
-  return (entityTag: string) => {
+  return {
     // Strong comparison (§13.1.1): a weak tag matches nothing.
-    if (ifMatch !== undefined && !matches(ifMatch, (tag) => tag === entityTag)) return 'failed';
+    ifMatch:
+      ifMatch === undefined || isAny(ifMatch) ? undefined : tagsOf(ifMatch).filter((tag) => !tag.startsWith('W/')),
     // Weak comparison (§13.1.2).
-    if (ifNoneMatch === undefined || !matches(ifNoneMatch, (tag) => tag.replace(/^W\//, '') === entityTag))
-      return 'met';
-    return method === 'GET' || method === 'HEAD' ? 'notModified' : 'failed';
+    ifNoneMatch: noneOf(ifNoneMatch),
   };
 };
 
-/** `*` matches any tag. List members that are not entity tags (RFC 9110 §8.8.3) are skipped. */
-const matches = (list: string, isMatch: (tag: string) => boolean): boolean =>
-  list.trim() === '*' || list.matchAll(MEMBER).some(([, tag = '']) => isMatch(tag));
+/** Evaluates the preconditions of a GET or HEAD request (RFC 9110 §13.2.2): notModified means 304, failed 412. */
+export const evaluatePreconditions = (request: Pick<Request, 'headers'>, entityTag: string) => {
+  const { ifMatch, ifNoneMatch } = parsePreconditions(request);
+  if (ifMatch && !ifMatch.includes(entityTag)) return 'failed';
+  return ifNoneMatch === '*' || ifNoneMatch?.includes(entityTag) ? 'notModified' : 'met';
+};
+
+const noneOf = (list: string | undefined) => {
+  if (list === undefined) return undefined;
+  return isAny(list) ? ('*' as const) : tagsOf(list).map((tag) => tag.replace(/^W\//, ''));
+};
+
+const isAny = (list: string) => list.trim() === '*';
+
+/** List members that are not entity tags (RFC 9110 §8.8.3) are skipped. */
+const tagsOf = (list: string): string[] => [...list.matchAll(MEMBER)].map(([, tag = '']) => tag);
 
 /** An entity tag between commas. The tag itself may contain commas. */
 const MEMBER = /(?<=^|,)[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/g;
@@ -40,7 +50,7 @@ export const createFixedContent = ({ type, body, headers = {} }: FixedContent): 
   const bytes = Buffer.from(body);
   const tag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
   return (request, response) => {
-    const outcome = parsePreconditions(request)?.(tag);
+    const outcome = evaluatePreconditions(request, tag);
     if (outcome === 'failed')
       throw new ApiError(commonErrors.preconditionFailed, `${request.path} does not match If-Match.`);
     response.set({ ...headers, 'Cache-Control': 'no-cache', ETag: tag });

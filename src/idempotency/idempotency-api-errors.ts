@@ -1,5 +1,5 @@
 import { ApiError, defineErrors } from '../http/api-error.ts';
-import { AnswerTooLongError, KeyInUseError, KeyReusedError } from './idempotency-errors.ts';
+import { KeyReusedError, ResponseTooLongError } from './idempotency-errors.ts';
 
 /** The errors of requests with an Idempotency-Key. */
 export const idempotencyErrorCodes = defineErrors({
@@ -22,31 +22,21 @@ export const idempotencyErrorCodes = defineErrors({
       'Use a new key for each change. To repeat a request, send it with the same method, path, body and preconditions.',
     example: 'This Idempotency-Key came with another request before. Use a new key for each change.',
   },
-  keyInUse: {
-    code: 1302,
-    status: 409,
-    title: 'Request with this Idempotency-Key in progress',
-    when: 'the first request with this Idempotency-Key is still in progress',
-    advice: 'Send the same request again after the seconds in the Retry-After header.',
-    example: 'The first request with this Idempotency-Key is still in progress. Try again later.',
-  },
   keyNotSupported: {
     code: 1303,
     status: 400,
     title: 'Idempotency-Key not supported here',
     when: 'an Idempotency-Key is not supported for this request; nothing was changed',
     advice:
-      'Send the request without an Idempotency-Key. The message gives the reason: the plants are distributed over several servers, or the response to a PATCH is too long to be kept; then PUT works.',
+      'Send the request without an Idempotency-Key. The message gives the reason: the plants are distributed over several servers, or the response to a PATCH is too long to be stored; then PUT works.',
     example:
-      'The response would exceed 64 KiB, which is too long to be kept for the Idempotency-Key; nothing was changed. Use PUT, or send no key.',
+      'The response would exceed 64 KiB, which is too long to be stored for the Idempotency-Key; nothing was changed. Use PUT, or send no key.',
   },
 });
 
 /** @returns undefined for an error that is not about keys */
 export const toIdempotencyApiError = (error: unknown): ApiError | undefined => {
   if (error instanceof KeyReusedError) return new ApiError(idempotencyErrorCodes.keyReused);
-  if (error instanceof KeyInUseError)
-    return new ApiError(idempotencyErrorCodes.keyInUse, undefined, { headers: { 'Retry-After': '1' } });
-  if (error instanceof AnswerTooLongError) return new ApiError(idempotencyErrorCodes.keyNotSupported);
+  if (error instanceof ResponseTooLongError) return new ApiError(idempotencyErrorCodes.keyNotSupported);
   return undefined;
 };

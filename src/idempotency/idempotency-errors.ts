@@ -3,12 +3,7 @@ export class KeyReusedError extends Error {
   override name = 'KeyReusedError';
 }
 
-/** Another instance is still working on the first request with this key. */
-export class KeyInUseError extends Error {
-  override name = 'KeyInUseError';
-}
-
-/** The response is too long to be kept. Nothing was changed. */
-export class AnswerTooLongError extends Error {
-  override name = 'AnswerTooLongError';
+/** The response is too long to be stored. Nothing was changed. */
+export class ResponseTooLongError extends Error {
+  override name = 'ResponseTooLongError';
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { ApiError } from '../http/api-error.ts';
 import { idempotencyErrorCodes } from './idempotency-api-errors.ts';
 
@@ -9,10 +9,8 @@ export type KeyedRequest = {
   key: string;
   /** The SHA-256 of what the request asks for, in hex. */
   fingerprint: string;
-  /** In ms of the monotonic clock. */
-  startedAt: number;
-  /** Set by repositories: whether the answer was kept by this request, or is the kept answer of an earlier one. */
-  answer?: 'kept' | 'replayed';
+  /** Called if its response is the stored one of an earlier request. */
+  onReplay: () => void;
 };
 
 const MAX_LENGTH = 255;
@@ -40,14 +38,37 @@ export const readIdempotencyKey = (request: Pick<Request, 'headers' | 'headersDi
 
 const keyInvalid = (message: string) => new ApiError(idempotencyErrorCodes.keyInvalid, message);
 
-/** @param body a text that is the same for bodies with the same meaning */
-export const createKeyedRequest = (tokenName: string, key: string, request: Request, body: string): KeyedRequest => {
-  const { method, url, headers } = request;
-  const parts = [method, url, headers['if-match'], headers['if-none-match'], body];
-  return {
-    // A name of a token contains no line break.
-    key: hash('sha256', `${tokenName}\n${key}`),
-    fingerprint: hash('sha256', JSON.stringify(parts)),
-    startedAt: performance.now(),
-  };
+type KeyReaderOptions = {
+  /** Whether the table of plants is, so that keys, which are not, would need a transaction over several servers. */
+  isDistributed: () => Promise<boolean>;
 };
+
+const DISTRIBUTED =
+  'The plants of this service are distributed over several servers, so it cannot store responses for an Idempotency-Key; ' +
+  'nothing was changed. Send no key.';
+
+/**
+ * @returns a function that reads the Idempotency-Key of a request; undefined if it has none. Its response is marked if it repeats
+ * an earlier one. `body`: a text that is the same for bodies with the same meaning.
+ * @throws {ApiError} codes 1300 and 1303
+ */
+export const createKeyReader =
+  ({ isDistributed }: KeyReaderOptions) =>
+  async (request: Request, response: Response, body: () => string): Promise<KeyedRequest | undefined> => {
+    const key = readIdempotencyKey(request);
+    if (key === undefined) return undefined;
+    if (await isDistributed()) throw new ApiError(idempotencyErrorCodes.keyNotSupported, DISTRIBUTED);
+    const { method, url, headers } = request;
+    const parts = [method, url, headers['if-match'], headers['if-none-match'], body()];
+    return {
+      // A name of a token contains no line break.
+      key: hash('sha256', `${response.locals.tokenName ?? ''}\n${key}`),
+      fingerprint: hash('sha256', JSON.stringify(parts)),
+      onReplay: () => {
+        // The client may have got a response that says that it took too long.
+        if (!response.headersSent) response.setHeader('Idempotent-Replayed', 'true');
+      },
+    };
+  };
+
+export type KeyReader = ReturnType<typeof createKeyReader>;

@@ -5,36 +5,31 @@ import { quoteValue } from '../quote-value.ts';
 /** The possible delimiters; the first is the default. */
 const DELIMITERS = [',', ';', '\t'];
 
-/** The maximum number of bytes of a file to examine. */
-const MAX_HEAD = 16_384;
-
-/** `start`: where the header row begins, in bytes. `line`: its line, from 1. */
-type Dialect = { delimiter: string; start: number; line: number };
+/** `start`: where the header row begins, in bytes. `lines`: the lines before it. */
+type Dialect = { delimiter: string; start: number; lines: 0 | 1 };
 
 /**
  * Recognizes the delimiter from the header row, or from a first line `sep=;` as Excel writes it.
- * @param head the beginning of the file; a line `sep=` is ASCII, so its length is that in bytes
+ * @param head the beginning of the file, from its first line that is not empty; a line `sep=` is ASCII, so its length is that
+ * in bytes
  * @param given overrides what is recognized; `tab` is a tab
- * @returns undefined if more of the file is needed
  * @throws {ApiError} 1000 for UTF-16, 1003 for another delimiter in a line `sep=`
  */
-export const recognizeDialect = (head: string, isWhole: boolean, given?: string): Dialect | undefined => {
+export const recognizeDialect = (head: string, given?: string): Dialect => {
   const chosen = given === 'tab' ? '\t' : given;
-  const [row, blank = '', text = ''] = /^([\r\n]*)([^\r\n][^\n]*)\n/.exec(head) ?? [];
-  if (row === undefined && !isWhole && head.length < MAX_HEAD) return undefined;
-  if ((text || head).includes('\0'))
+  const [row = '', text = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(head) ?? [];
+  if (text.includes('\0'))
     throw new ApiError(
       commonErrors.bodyNotJson,
       'The CSV is not UTF-8. If the file is in utf-16le, state this encoding.',
     );
-  const [, named] = /^"?sep=([^"\r]?)"?\r?$/i.exec(text) ?? [];
-  if (named === undefined || row === undefined)
-    return { delimiter: chosen ?? delimiterOf(text || head), start: 0, line: 1 };
+  const [, named] = /^"?sep=([^"]?)"?$/i.exec(text) ?? [];
+  if (named === undefined || row === text) return { delimiter: chosen ?? delimiterOf(text), start: 0, lines: 0 };
   if (!DELIMITERS.includes(named)) {
     const message = `The first line is ${quoteValue(text.trim())}, but fields must be separated by commas, semicolons or tabs.`;
     throw new ApiError(commonErrors.fieldWrong, message);
   }
-  return { delimiter: chosen ?? named, start: row.length, line: 1 + blank.split('\n').length };
+  return { delimiter: chosen ?? named, start: row.length, lines: 1 };
 };
 
 /** The delimiter that separates the columns `id` and `name`. */

@@ -32,11 +32,13 @@ describe('decodeCharset', () => {
   test.each([
     ['an unpaired surrogate', Buffer.from([0x41, 0, 0, 0xd8, 0x41, 0])],
     ['half a character at the end', Buffer.from([0x41])],
-  ])('refuses %s in utf-16le, with the line', async (_title, wrong) => {
-    const bytes = Buffer.concat([Buffer.from('a\nb\n', 'utf16le'), wrong]);
-    await expect(decode(bytes, 4, 'utf-16le')).rejects.toMatchObject({
-      code: 1000,
-      message: 'The file is not utf-16le, somewhere after line 2.',
-    });
+  ])('refuses %s in utf-16le, with the line, whichever line ends there are', async (_title, wrong) => {
+    for (const text of ['a\nb\n', 'a\rb\r', 'a\r\nb\r\n', '\r\n\r']) {
+      const bytes = Buffer.concat([Buffer.from(text, 'utf16le'), wrong]);
+      await expect(decode(bytes, 2, 'utf-16le')).rejects.toMatchObject({
+        code: 1000,
+        message: 'The file is not utf-16le, somewhere after line 2.',
+      });
+    }
   });
 });

@@ -1,5 +1,6 @@
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
+import { createLineCounter } from './count-lines.ts';
 
 /** The encodings that spreadsheets write (https://encoding.spec.whatwg.org); the first is the default. */
 export const CHARSETS = ['utf-8', 'windows-1252', 'utf-16le'] as const;
@@ -11,19 +12,20 @@ export const decodeCharset = (pieces: AsyncIterable<Buffer>, charset: Charset = 
 
 async function* toUtf8(pieces: AsyncIterable<Buffer>, charset: Charset): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(charset, { fatal: true });
-  let lines = 0;
+  const lines = createLineCounter();
   /** Without bytes, decodes the end of the file. */
   const decode = (bytes?: Buffer) => {
     try {
-      return Buffer.from(decoder.decode(bytes, { stream: bytes !== undefined }));
+      const text = decoder.decode(bytes, { stream: bytes !== undefined });
+      lines.add(text);
+      return Buffer.from(text);
     } catch {
-      throw new ApiError(commonErrors.bodyNotJson, `The file is not ${charset}, somewhere after line ${lines}.`);
+      throw new ApiError(
+        commonErrors.bodyNotJson,
+        `The file is not ${charset}, somewhere after line ${lines.count()}.`,
+      );
     }
   };
-  for await (const piece of pieces) {
-    const bytes = decode(piece);
-    for (let end = bytes.indexOf('\n'); end !== -1; end = bytes.indexOf('\n', end + 1)) lines += 1;
-    yield bytes;
-  }
+  for await (const piece of pieces) yield decode(piece);
   yield decode();
 }

@@ -1,6 +1,12 @@
+import { classifyDatabaseError } from '../database/database-error.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { AtomicImportTooLargeError, ImportInterruptedError, ImportNeedsSessionError } from './import-errors.ts';
+import {
+  AtomicImportTooLargeError,
+  ImportInterruptedError,
+  ImportNeedsSessionError,
+  UNDONE_CHUNK,
+} from './import-errors.ts';
 
 /** @param toApiError maps the cause of an interrupted import. @returns undefined for an error that is not about imports */
 export const toImportApiError = (error: unknown, toApiError: (cause: unknown) => ApiError): ApiError | undefined => {
@@ -9,8 +15,9 @@ export const toImportApiError = (error: unknown, toApiError: (cause: unknown) =>
   if (!(error instanceof ImportInterruptedError)) return undefined;
   const { cause, message: advice } = error;
   const mapped = toApiError(cause);
-  const reason =
-    cause instanceof ApiError || mapped.status < 500 ? mapped.message : (REASONS.get(mapped.code) ?? mapped.message);
+  const failure = classifyDatabaseError(cause);
+  const usual = (failure && UNDONE_CHUNK[failure]) ?? REASONS.get(mapped.code) ?? mapped.message;
+  const reason = cause instanceof ApiError || mapped.status < 500 ? mapped.message : usual;
   return mapped.withMessage(`${reason} ${advice}`, mapped.isFault ? cause : undefined);
 };
 

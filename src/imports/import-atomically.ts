@@ -41,7 +41,7 @@ export const importAtomically = async (
         signal.throwIfAborted();
       }
       if (tally.counts.failed > 0) return refusal();
-      advice = `Either all rows are stored or none. ${adviseRepeat(options)}`;
+      if (!options.dryRun) advice = `Either all rows are stored or none. ${adviseRepeat(options)}`;
       await writer.commit?.();
     } finally {
       writer.close?.();

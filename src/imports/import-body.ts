@@ -8,7 +8,7 @@ import { streamBody } from '../bodies/stream-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { CHARSETS, decodeCharset } from './decode-charset.ts';
-import type { ImportOptions, ImportRow, ReadRows } from './import.ts';
+import type { ImportOptions, ImportRow, OnNoRows, ReadRows } from './import.ts';
 import { readCsv } from './read-csv.ts';
 import { readJsonArray, readNdjson } from './read-json.ts';
 
@@ -27,7 +27,10 @@ type ImportBodyOptions = {
 type ReadOptions = Pick<ImportOptions, 'delimiter'> & {
   /** Ends the import with an error. */
   end: (error: unknown) => void;
+  onNoRows: OnNoRows;
 };
+
+type ArrayOptions = { signal: AbortSignal; onNoRows: OnNoRows };
 
 /** @throws {ApiError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader */
 export type ImportBodyReader = (request: Request, response: Response, options: ReadOptions) => ReadRows;
@@ -42,27 +45,27 @@ export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: Imp
     parse: (bytes) => decodeText(bytes),
   });
 
-  async function* readArrayRows(request: Request, response: Response, signal: AbortSignal) {
+  async function* readArrayRows(request: Request, response: Response, { signal, onNoRows }: ArrayOptions) {
     const whenAborted = aborted(signal, request).then(() => {
       throw signal.reason;
     });
-    yield* readJsonArray(await Promise.race([readArray(request, response), whenAborted]));
+    yield* readJsonArray(await Promise.race([readArray(request, response), whenAborted]), onNoRows);
   }
 
-  return (request, response, { delimiter, end }) => {
+  return (request, response, { delimiter, end, onNoRows }) => {
     const { type, charset } = readContentType(IMPORT_TYPES, request.headers['content-type'] ?? '', charsetsOf);
     const decompress = bodyDecompressor(request);
-    if (type === 'application/json') return (signal) => readArrayRows(request, response, signal);
+    if (type === 'application/json') return (signal) => readArrayRows(request, response, { signal, onNoRows });
     return (importSignal) => {
       const stalled = new AbortController();
       const signal = AbortSignal.any([importSignal, stalled.signal]);
       sendContinue(request, response);
       response.locals.failBody = end;
-      const pieces = streamBody(request, { pauseTimeout, signal });
-      const bytes = whileWanted(decompress ? decompress(pieces) : pieces, signal);
+      const pieces = streamBody(request, { pauseTimeout, signal, isCompressed: decompress !== undefined });
+      const bytes = whileWanted(decompress ? decompress.stream(pieces) : pieces, signal);
       const onStalled = () =>
         stalled.abort(new ApiError(commonErrors.requestTooSlow, 'The body has had no row for too long.'));
-      const options = { maxLineBytes: bodies.limit, delimiter };
+      const options = { maxLineBytes: bodies.limit, delimiter, onNoRows };
       const rows = type === 'text/csv' ? readCsv(decodeCharset(bytes, charset), options) : readNdjson(bytes, options);
       return withTimer(rows, rowTimeout, onStalled);
     };

@@ -1,3 +1,4 @@
+import type { DatabaseFailure } from '../database/database-error.ts';
 import type { ImportCounts, ImportOptions, RowError } from './import.ts';
 
 type Interruption = {
@@ -23,6 +24,14 @@ export class ImportInterruptedError extends Error {
     this.errors = errors;
   }
 }
+
+/** Failures that undid a chunk. Their usual messages promise that nothing was changed, but earlier chunks may be stored. */
+export const UNDONE_CHUNK: Partial<Record<DatabaseFailure, string>> = {
+  busy: 'All connections to the database are in use.',
+  locked: 'Another transaction has locked the plants.',
+  cancelled: 'The database took too long.',
+  conflict: 'Concurrent changes to the same plants conflicted.',
+};
 
 /** How to continue after an interruption, without storing a row twice or skipping one. */
 export const adviseRepeat = ({ onConflict }: Pick<ImportOptions, 'onConflict'>): string =>

@@ -24,7 +24,13 @@ const importSummarySchema = z.object({
     .max(MAX_ERRORS + 1)
     .describe('All failed rows in line order: at most `maxErrors`, and the one that stopped the import.'),
   stoppedAt: z.int().min(1).optional().describe('The line of the failed row that exceeded `maxErrors`.'),
-  message: z.string().optional().describe('With status 400: why the import stopped, and what is stored.'),
+  message: z
+    .string()
+    .optional()
+    .describe(
+      'With status 400: why the import stopped, and what is stored. With status 200: that the file had no rows, such as ' +
+        'CSV with only a header row.',
+    ),
 });
 
 export const importSchemas = { ImportSummary: toJsonSchema(importSummarySchema) };

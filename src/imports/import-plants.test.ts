@@ -268,26 +268,17 @@ describe('importPlants', () => {
 describe('importPlants, atomic', () => {
   const atomic = { ...OPTIONS, atomic: true };
 
-  test('accepts at most 10,000 rows', async () => {
-    const { repository } = createTable();
-    expect(await importPlants(() => rowsOf(range(10_000)), atomic, { repository, signal: never })).toMatchObject({
-      created: 10_000,
-      isAccepted: true,
-    });
-    await expect(importPlants(() => rowsOf(range(10_001)), atomic, { repository, signal: never })).rejects.toThrow(
-      'An import with atomic=true must have at most 10,000 rows. Nothing is stored.',
-    );
-  });
-
-  test.each(['name', 'tag'])('accepts at most 16 million characters of names and tags: a long %s', async (field) => {
-    const { repository } = createTable();
-    const long = { name: 'Fir', [field]: 'x'.repeat(1_000_000) };
-    async function* rows(): AsyncGenerator<ImportRow[]> {
-      for (const line of range(17)) yield [{ line, plant: { id: BigInt(line), ...long } }];
-    }
-    await expect(importPlants(() => rows(), atomic, { repository, signal: never })).rejects.toThrow(
-      'at most 16,777,216 characters',
-    );
+  test.each([
+    [false, 'Either all rows are stored or none. Repeat the import with onConflict=skip.'],
+    [true, 'Nothing is stored. Repeat the import.'],
+  ])('whose commit fails, dry run: %j', async (dryRun, advice) => {
+    const commit = async () => {
+      throw new Error('Connection terminated unexpectedly');
+    };
+    const store = async (rows: PlantRow[]) => rows.map(() => undefined);
+    const repository = { open: async () => ({ lanes: 1, store, commit }) };
+    const importing = importPlants(() => rowsOf(range(10)), { ...atomic, dryRun }, { repository, signal: never });
+    await expect(importing).rejects.toThrow(new RegExp(`^${RegExp.escape(advice)}$`));
   });
 
   test.each([

@@ -1,11 +1,13 @@
+import { isUnknownOnCitus, toCitusWriteError } from '../database/database-error.ts';
+import { createDistributionCheck } from '../database/distribution.ts';
 import type { PoolStatements, Statements } from '../database/statements.ts';
-import { insertPlants, toArrays } from '../plants/insert-plants.ts';
+import { insertStatement, toArrays } from '../plants/insert-plants.ts';
 import type { NewPlant } from '../plants/plant.ts';
 import { PlantIdTakenError } from '../plants/plant-errors.ts';
-import { createdOnly, storeBatch } from '../plants/store-batch.ts';
 import type { ImportOptions, PlantRow } from './import.ts';
 import { ImportNeedsSessionError } from './import-errors.ts';
 import type { RowOutcome } from './import-tally.ts';
+import { storeBatch } from './store-batch.ts';
 
 /** The number of chunks of an import that are stored concurrently, unless it has a connection of its own. */
 export const LANES = 2;
@@ -36,31 +38,44 @@ type Run = (statements: Statements, plants: NewPlant[]) => Promise<(id: bigint) 
 export const createImportRepository = ({
   statements,
 }: {
-  statements: Pick<PoolStatements, 'hasSessions' | 'begin' | 'until'>;
-}): ImportRepository => ({
-  open: async ({ onConflict, dryRun, atomic }, cut) => {
-    // On any connection: the table itself tells which ids occurred earlier in the import.
-    if (!dryRun && !atomic && onConflict !== 'replace') {
-      return { store: storeWith(statements.until(cut), insertPlants), lanes: LANES };
-    }
-    if (!atomic && !statements.hasSessions) throw new ImportNeedsSessionError();
-    const own = await statements.until(cut).reserve();
-    try {
-      if (atomic) await own.query(statements.begin);
-      if (dryRun || onConflict === 'replace') await own.query(`${CREATE_IMPORTED} ${atomic ? 'ON COMMIT DROP' : ''}`);
-      const run = dryRun ? check(onConflict) : onConflict === 'replace' ? replace : insertPlants;
-      return {
-        store: storeWith(own, atomic ? withinSavepoint(run) : run),
-        lanes: 1,
-        commit: async () => void (atomic && (await own.query('COMMIT'))),
-        close: own.release,
-      };
-    } catch (error) {
-      own.release();
-      throw error;
-    }
-  },
-});
+  statements: Pick<PoolStatements, 'query' | 'hasSessions' | 'begin' | 'until'>;
+}): ImportRepository => {
+  const isDistributed = createDistributionCheck(statements.query);
+
+  /** For statements that commit on their own: a worker of Citus may have committed one that fails. */
+  const committing =
+    (run: Run): Run =>
+    (own, plants) =>
+      run(own, plants).catch(async (error: unknown) => {
+        // If the database cannot be asked, it may be Citus.
+        throw isUnknownOnCitus(error) && (await isDistributed().catch(() => true)) ? toCitusWriteError(error) : error;
+      });
+
+  return {
+    open: async ({ onConflict, dryRun, atomic }, cut) => {
+      // On any connection: the table itself tells which ids occurred earlier in the import.
+      if (!dryRun && !atomic && onConflict !== 'replace') {
+        return { store: storeWith(statements.until(cut), committing(insertPlants)), lanes: LANES };
+      }
+      if (!atomic && !statements.hasSessions) throw new ImportNeedsSessionError();
+      const own = await statements.until(cut).reserve();
+      try {
+        if (atomic) await own.query(statements.begin);
+        if (dryRun || onConflict === 'replace') await own.query(`${CREATE_IMPORTED} ${atomic ? 'ON COMMIT DROP' : ''}`);
+        const run = dryRun ? check(onConflict) : onConflict === 'replace' ? replace : insertPlants;
+        return {
+          store: storeWith(own, atomic ? withinSavepoint(run) : committing(run)),
+          lanes: 1,
+          commit: async () => void (atomic && (await own.query('COMMIT'))),
+          close: own.release,
+        };
+      } catch (error) {
+        own.release();
+        throw error;
+      }
+    },
+  };
+};
 
 const storeWith = (statements: Statements, run: Run): StoreRows => {
   const send = (plants: NewPlant[]) => run(statements, plants);
@@ -69,6 +84,18 @@ const storeWith = (statements: Statements, run: Run): StoreRows => {
       rows.map(({ plant }) => plant),
       send,
     );
+};
+
+/** Skips plants whose id is taken. */
+const insertPlants: Run = async (statements, plants) => {
+  const { text, values } = insertStatement(plants, false);
+  return createdOnly((await statements.query<{ id: string }>(text, values)).map(({ id }) => id));
+};
+
+/** @param created the ids that were free */
+const createdOnly = (created: readonly string[] = []) => {
+  const ids = new Set(created.map(BigInt));
+  return (id: bigint): RowOutcome => (ids.has(id) ? undefined : new PlantIdTakenError(id));
 };
 
 /** Keeps a failed statement from aborting the whole transaction. */
@@ -121,7 +148,7 @@ const check =
   (onConflict: ImportOptions['onConflict']): Run =>
   async (statements, plants) => {
     const [row] = await statements.query<IdsByOutcome>(CHECK, [toArrays(plants).ids]);
-    return onConflict === 'replace' ? createdOrReplaced(row) : createdOnly(row?.created.map(BigInt) ?? []);
+    return onConflict === 'replace' ? createdOrReplaced(row) : createdOnly(row?.created);
   };
 
 type IdsByOutcome = { created: string[]; fresh: string[] };

@@ -31,7 +31,11 @@ export const addImportRoutes =
         const ending = new AbortController();
         const signal = AbortSignal.any([ending.signal, watchToken(request, response)]);
         const { delimiter } = query;
-        const read = readRows(request, response, { delimiter, end: (error) => ending.abort(error) });
+        let noRows: string | undefined;
+        const onNoRows = (message: string) => {
+          noRows = message;
+        };
+        const read = readRows(request, response, { delimiter, end: (error) => ending.abort(error), onNoRows });
         const onClose = () => ending.abort(clientDisconnected());
         response.once('close', onClose);
         if (response.destroyed) onClose();
@@ -43,7 +47,7 @@ export const addImportRoutes =
         closeIfUnread(request, response);
         const { isAccepted, ...body } = summary;
         response.status(isAccepted ? 200 : 400);
-        const message = isAccepted ? undefined : describeRefusal(summary, query);
+        const message = isAccepted ? noRows : describeRefusal(summary, query);
         sendJsonText(response, stringifyExact({ ...body, message }), outputBudget);
       })
       .all(handleOtherMethods({ Allow: 'POST, OPTIONS' }));

@@ -64,6 +64,9 @@ export type ImportRow = PlantRow | RowError;
 /** Reads the rows of an import, some at a time. Throws once the signal is aborted, even while it waits for bytes. */
 export type ReadRows = (signal: AbortSignal) => AsyncIterable<ImportRow[]>;
 
+/** Called at the end of a file that has no rows, not even failed ones, with a sentence that says what it has. */
+export type OnNoRows = (message: string) => void;
+
 export type ImportCounts = { created: number; replaced: number; skipped: number; failed: number };
 
 export const NO_COUNTS: Readonly<ImportCounts> = { created: 0, replaced: 0, skipped: 0, failed: 0 };

@@ -29,8 +29,10 @@ type PlantImporterOptions = {
   pace: Pace;
   /** The maximum number of concurrent imports. */
   maxImports: number;
-  /** For metrics. `count` gets the rows since its last call, by outcome. */
-  observer?: { begin: () => void; count: (added: ImportCounts) => void; end: () => void } | undefined;
+  /** How long its statements in progress may take after an import was stopped, in ms. */
+  grace: number;
+  /** For metrics. Gets the rows since its last call, by outcome. */
+  countRows?: ((added: ImportCounts) => void) | undefined;
   trace?: BulkTrace | undefined;
 };
 
@@ -43,15 +45,9 @@ type Import = {
   signal: AbortSignal;
 };
 
-/**
- * How long statements in progress may take after an import was stopped, in ms. Most finish sooner, so that the response can
- * say what is stored. A statement that waits for a lock must not hold the slot of a disconnected client.
- */
-const GRACE = 5000;
-
 /** Runs the imports of a process. */
 export const createPlantImporter = (options: PlantImporterOptions) => {
-  const { repository, pace, maxImports, observer, trace = untraced } = options;
+  const { repository, pace, maxImports, grace, countRows, trace = untraced } = options;
   const stopping = new AbortController();
   const slots = createSlots(maxImports, 'imports');
 
@@ -59,26 +55,26 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
   const startCounting = ({ dryRun }: ImportOptions) => {
     let counted: ImportCounts = NO_COUNTS;
     return (counts: ImportCounts) => {
-      if (!dryRun) observer?.count(addCounts(counts, counted, -1));
+      if (!dryRun) countRows?.(addCounts(counts, counted, -1));
       counted = counts;
     };
   };
 
   return {
+    inProgress: slots.taken,
     /**
      * Calls `onEnd` once, even if the client has disconnected. If the signal is aborted, the import stops; its statements in
-     * progress are cut off after GRACE.
+     * progress are cut off after `grace`.
      * @throws {OverloadedError} too many imports are in progress; errors of `read` and `importPlants`
      */
     run: async ({ token, query, read, signal }: Import, onEnd: (end: ImportEnd) => void): Promise<ImportSummary> => {
       const release = slots.take(token);
-      observer?.begin();
       const onProgress = startCounting(query);
       const stop = AbortSignal.any([stopping.signal, signal]);
       const cut = new AbortController();
-      let grace: NodeJS.Timeout | undefined;
+      let graceTimer: NodeJS.Timeout | undefined;
       const startGrace = () => {
-        grace = setTimeout(() => cut.abort(stop.reason), GRACE);
+        graceTimer = setTimeout(() => cut.abort(stop.reason), grace);
       };
       stop.addEventListener('abort', startGrace, { once: true });
       try {
@@ -103,9 +99,8 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
         });
       } finally {
         stop.removeEventListener('abort', startGrace);
-        clearTimeout(grace);
+        clearTimeout(graceTimer);
         release();
-        observer?.end();
       }
     },
     /** Interrupts the imports in progress. Their responses say what is stored. */

@@ -2,7 +2,9 @@ import { CsvError, parse } from 'csv-parse';
 import { decodeText } from '../bodies/read-json-body.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
+import { countLineEnds } from './count-lines.ts';
 import { recognizeDialect } from './csv-dialect.ts';
+import { createCsvHead } from './csv-head.ts';
 import { withoutByteOrderMark } from './split-lines.ts';
 
 /** The maximum number of fields in a record, because even an empty field takes memory. */
@@ -21,33 +23,40 @@ export type CsvField = {
 /** `line`: the line on which the record begins, from 1. */
 export type CsvRecord = { line: number; fields: CsvField[] };
 
+type ReadOptions = {
+  maxRecordBytes: number;
+  delimiter?: string | undefined;
+  /** Called at the end with the number of lines; a line break at the end begins another one. */
+  onEnd?: (lines: number) => void;
+};
+
 /**
- * Reads records of CSV (RFC 4180), separated by LF or CRLF. Ignores empty lines and a leading byte order mark. Recognizes
- * the delimiter, unless it is given.
+ * Reads records of CSV (RFC 4180), which end with CR, LF or CRLF. Ignores empty lines and a leading byte order mark.
+ * Recognizes the delimiter, unless it is given.
+ * @returns the records that end in each chunk, and undefined now and then, since a chunk can take long without a record
  * @throws {ApiError} 1000 for an invalid quote, 1002 for a record that is too long. Both end the file, because the start of
  * the next record is unknown. 1003 for a line `sep=` with another delimiter
  */
 export async function* readCsvRecords(
   chunks: AsyncIterable<Buffer>,
-  { maxRecordBytes, delimiter: given }: { maxRecordBytes: number; delimiter?: string | undefined },
-): AsyncGenerator<Iterable<CsvRecord>> {
-  let head = Buffer.alloc(0);
+  { maxRecordBytes, delimiter: given, onEnd }: ReadOptions,
+): AsyncGenerator<Iterable<CsvRecord | undefined>> {
+  const head = createCsvHead();
   let parser: ReturnType<typeof createParser> | undefined;
-  const parseHead = (isWhole: boolean): Iterable<CsvRecord> => {
-    const dialect = recognizeDialect(head.toString(), isWhole, given);
-    if (dialect === undefined) return [];
-    parser = createParser({ ...dialect, maxRecordBytes });
-    return parser.recordsIn(head.subarray(dialect.start));
+  const parseHead = () => {
+    const { bytes, line } = head.take();
+    const { delimiter, start, lines } = recognizeDialect(bytes.toString(), given);
+    parser = createParser({ delimiter, line: line + lines, maxRecordBytes });
+    return parser.recordsIn(bytes.subarray(start));
   };
   for await (const chunk of withoutByteOrderMark(chunks)) {
     if (parser !== undefined) yield parser.recordsIn(chunk);
-    else {
-      head = Buffer.concat([head, chunk]);
-      yield parseHead(false);
-    }
+    else yield head.add(chunk) ? parseHead() : [];
   }
-  if (parser === undefined) yield parseHead(true);
-  if (parser !== undefined) yield parser.end();
+  if (parser === undefined) yield parseHead();
+  if (parser === undefined) return;
+  yield parser.end();
+  onEnd?.(parser.lines());
 }
 
 type ParserOptions = { delimiter: string; line: number; maxRecordBytes: number };
@@ -57,16 +66,22 @@ const createParser = ({ delimiter, line: firstLine, maxRecordBytes }: ParserOpti
   // Counted here, because the parser counts a CRLF within quotes as two lines.
   let line = firstLine;
   let emptyLines = 0;
+  // Of the fields so far. The parser's own limit counts only a field that `cast` leaves a string.
+  let recordBytes = 0;
   const parser = parse({
     // Keeps the bytes as they are; with UTF-8, the parser would silently replace invalid bytes.
     encoding: 'latin1',
     delimiter,
-    record_delimiter: ['\n', '\r\n'],
+    // CRLF first, so that it ends one record.
+    record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: maxRecordBytes,
-    cast: (text, { quoting, index }) => {
-      if (index >= MAX_FIELDS) throw tooManyFields(line);
+    cast: (text, { quoting, index, empty_lines: emptyLinesNow }) => {
+      const recordLine = line + emptyLinesNow - emptyLines;
+      if (index >= MAX_FIELDS) throw tooManyFields(recordLine);
+      recordBytes = (index === 0 ? 0 : recordBytes) + text.length;
+      if (recordBytes > maxRecordBytes) throw recordTooLong(recordLine, maxRecordBytes);
       return toField(text, quoting);
     },
     // Called during `write` and `end`. Nothing goes through the parser's output stream.
@@ -75,7 +90,7 @@ const createParser = ({ delimiter, line: firstLine, maxRecordBytes }: ParserOpti
       line += emptyLinesNow - emptyLines;
       emptyLines = emptyLinesNow;
       records.push({ line, fields });
-      line += fields.reduce((lines, { lineFeeds }) => lines + lineFeeds, 1);
+      line += fields.reduce((lines, { lineEnds }) => lines + lineEnds, 1);
       return undefined;
     },
   });
@@ -87,12 +102,14 @@ const createParser = ({ delimiter, line: firstLine, maxRecordBytes }: ParserOpti
     if (errored) throw toApiError(errored, line + info.empty_lines - emptyLines, maxRecordBytes);
   };
   return {
-    recordsIn: function* (chunk: Buffer): Generator<CsvRecord> {
+    recordsIn: function* (chunk: Buffer): Generator<CsvRecord | undefined> {
       for (let start = 0; start < chunk.length; start += PIECE) {
         parser.write(chunk.subarray(start, start + PIECE));
         yield* parsed();
+        yield undefined;
       }
     },
+    lines: (): number => firstLine + parser.info.lines - 1,
     end: (): Generator<CsvRecord> => {
       parser.end();
       return parsed();
@@ -100,7 +117,8 @@ const createParser = ({ delimiter, line: firstLine, maxRecordBytes }: ParserOpti
   };
 };
 
-type LatinField = CsvField & { lineFeeds: number };
+/** `lineEnds`: those within its quotes. */
+type LatinField = CsvField & { lineEnds: number };
 
 /** Keeps a byte order mark at the beginning of a field, which is part of the value. */
 const utf8WithMarks = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -113,18 +131,22 @@ const toField = (latin: string, isQuoted: boolean): LatinField => ({
       ? decodeText(Buffer.from(latin, 'latin1'), subject, utf8WithMarks, OTHER_ENCODING)
       : latin,
   isAbsent: latin === '' && !isQuoted,
-  lineFeeds: latin.includes('\n') ? latin.split('\n').length - 1 : 0,
+  lineEnds: isQuoted ? countLineEnds(latin) : 0,
 });
 
 const tooManyFields = (line: number) =>
   new ApiError(commonErrors.bodyTooLarge, `The row at line ${line} has more than ${MAX_FIELDS} fields.`);
 
+const recordTooLong = (line: number, maxRecordBytes: number, cause?: unknown) =>
+  new ApiError(
+    commonErrors.bodyTooLarge,
+    `The row at line ${line} must be at most ${maxRecordBytes} bytes. Check for an unclosed quote.`,
+    { cause },
+  );
+
 const toApiError = (error: unknown, line: number, maxRecordBytes: number): unknown => {
   if (!(error instanceof CsvError)) return error;
-  if (error.code === 'CSV_MAX_RECORD_SIZE') {
-    const message = `The row at line ${line} must be at most ${maxRecordBytes} bytes. Check for an unclosed quote.`;
-    return new ApiError(commonErrors.bodyTooLarge, message, { cause: error });
-  }
+  if (error.code === 'CSV_MAX_RECORD_SIZE') return recordTooLong(line, maxRecordBytes, error);
   const message = `The CSV has an invalid or unclosed quote in the row at line ${line}.`;
   return new ApiError(commonErrors.bodyNotJson, message, { cause: error });
 };

@@ -4,7 +4,7 @@ import { commonErrors } from '../http/common-errors.ts';
 import { MAX_INT64, MIN_INT64, plantSchema } from '../plants/plant.ts';
 import { quoteValue } from '../quote-value.ts';
 import { toColumnName } from './csv-dialect.ts';
-import type { ImportRow } from './import.ts';
+import type { ImportRow, OnNoRows } from './import.ts';
 import { type CsvField, type CsvRecord, readCsvRecords } from './read-csv-records.ts';
 import { inTurns } from './take-turns.ts';
 import { toRow } from './to-row.ts';
@@ -35,6 +35,12 @@ const csvPlantSchema = plantSchema.extend({
     .pipe(z.int64({ error: describeCsvId })),
 });
 
+type CsvOptions = {
+  maxLineBytes: number;
+  delimiter?: string | undefined;
+  onNoRows?: OnNoRows | undefined;
+};
+
 /**
  * Reads plants from CSV (RFC 4180) with a header row that names at least the columns `id` and `name`. An empty `tag` field
  * without quotes means no tag.
@@ -42,18 +48,34 @@ const csvPlantSchema = plantSchema.extend({
  */
 export async function* readCsv(
   chunks: AsyncIterable<Buffer>,
-  { maxLineBytes, delimiter }: { maxLineBytes: number; delimiter?: string | undefined },
+  { maxLineBytes, delimiter, onNoRows }: CsvOptions,
 ): AsyncGenerator<ImportRow[]> {
   let columns: Columns | undefined;
-  const rowsOf = function* (records: Iterable<CsvRecord>) {
-    for (const { line, fields } of records) {
-      if (columns === undefined) columns = findColumns(fields);
-      else yield toCsvRow(line, fields, columns);
+  let hasRows = false;
+  let lines = 0;
+  const onEnd = (count: number) => {
+    lines = count;
+  };
+  const rowsOf = function* (records: Iterable<CsvRecord | undefined>) {
+    for (const record of records) {
+      if (record === undefined) yield undefined;
+      else if (columns === undefined) columns = findColumns(record.fields);
+      else yield toCsvRow(record.line, record.fields, columns);
     }
   };
-  yield* inTurns(readCsvRecords(chunks, { maxRecordBytes: maxLineBytes, delimiter }), rowsOf);
+  const records = readCsvRecords(chunks, { maxRecordBytes: maxLineBytes, delimiter, onEnd });
+  for await (const rows of inTurns(records, rowsOf)) {
+    hasRows ||= rows.length > 0;
+    yield rows;
+  }
   if (columns === undefined) throw headerWrong('The CSV has no header row.');
+  if (!hasRows) onNoRows?.(lines > 1 ? ONLY_HEADER : ONLY_LINE);
 }
+
+const ONLY_HEADER = 'The file has no rows: it has only a header row.';
+const ONLY_LINE =
+  'The file has no rows: it is a single line, its header row. If the line ends were lost on the way: curl -d removes them, ' +
+  'curl --data-binary and -T keep them.';
 
 /** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */
 type Columns = { id: number; name: number; tag: number; count: number };

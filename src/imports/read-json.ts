@@ -3,7 +3,7 @@ import { decodeText, parseJson, parseJsonText } from '../bodies/read-json-body.t
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
-import { formatCount, type ImportRow } from './import.ts';
+import { formatCount, type ImportRow, type OnNoRows } from './import.ts';
 import { splitJsonArray } from './split-json-array.ts';
 import { type Line, splitLines } from './split-lines.ts';
 import { inTurns } from './take-turns.ts';
@@ -15,8 +15,9 @@ import { toRow, toRowError } from './to-row.ts';
  */
 export async function* readNdjson(
   chunks: AsyncIterable<Buffer>,
-  { maxLineBytes }: { maxLineBytes: number },
+  { maxLineBytes, onNoRows }: { maxLineBytes: number; onNoRows?: OnNoRows | undefined },
 ): AsyncGenerator<ImportRow[]> {
+  let hasRows = false;
   const rowsOf = function* (lines: Iterable<Line>) {
     for (const { line, bytes } of lines) {
       if (bytes === undefined) yield toRowError(line, lineTooLong(maxLineBytes));
@@ -25,7 +26,11 @@ export async function* readNdjson(
       else if (line % CHECK_INTERVAL === 0) yield undefined;
     }
   };
-  yield* inTurns(splitLines(chunks, { maxLineBytes }), rowsOf);
+  for await (const rows of inTurns(splitLines(chunks, { maxLineBytes }), rowsOf)) {
+    hasRows ||= rows.length > 0;
+    yield rows;
+  }
+  if (!hasRows) onNoRows?.('The file has no rows: it is empty or has only blank lines.');
 }
 
 /** How many blank lines to skip before looking at the clock. */
@@ -43,11 +48,11 @@ const lineTooLong = (limit: number) =>
 /** Reads the plants of a file that is a JSON array; see `readJsonArray`. @throws {ApiError} 1000, 1002 */
 export async function* readJson(
   chunks: AsyncIterable<Buffer>,
-  { maxBytes }: { maxBytes: number },
+  { maxBytes, onNoRows }: { maxBytes: number; onNoRows?: OnNoRows | undefined },
 ): AsyncGenerator<ImportRow[]> {
   const file = createByteBuffer(maxBytes);
   for await (const chunk of chunks) if (!file.add(chunk)) throw arrayTooLarge(maxBytes);
-  yield* readJsonArray(decodeText(file.take() as Buffer, 'The file'));
+  yield* readJsonArray(decodeText(file.take() as Buffer, 'The file'), onNoRows);
 }
 
 const arrayTooLarge = (limit: number) =>
@@ -61,10 +66,15 @@ const arrayTooLarge = (limit: number) =>
  * a time, because the objects can take 30 times the memory of their text.
  * @throws {ApiError} 1000 before the first row, if the text is not a JSON array
  */
-export async function* readJsonArray(text: string): AsyncGenerator<ImportRow[]> {
+export async function* readJsonArray(text: string, onNoRows?: OnNoRows): AsyncGenerator<ImportRow[]> {
   // Checks the whole text first, so that no row of invalid JSON is stored.
   for await (const _ of inTurns([text], checkElements));
-  yield* inTurns([text], rowsOfElements);
+  let hasRows = false;
+  for await (const rows of inTurns([text], rowsOfElements)) {
+    hasRows ||= rows.length > 0;
+    yield rows;
+  }
+  if (!hasRows) onNoRows?.('The file has no rows: its array is empty.');
 }
 
 function* checkElements(text: string): Generator<undefined> {

@@ -84,6 +84,44 @@ describe('any plants', () => {
   });
 });
 
+/** A file whose lines end as `ends` say, in turn. A CRLF instead of a CR, if an empty line behind it would make it one. */
+const withEnds = (rows: string[], ends: string[], isEnded: boolean) =>
+  rows
+    .map((row, index) => {
+      const [end = '', next] = [ends[index % ends.length], ends[(index + 1) % ends.length]];
+      if (index === rows.length - 1 && !isEnded) return row;
+      return row + (end === '\r' && next === '\n' && rows[index + 1] === '' ? '\r\n' : end);
+    })
+    .join('');
+
+test('CSV has the same rows on the same lines, whichever line ends it has and wherever it is split', async () => {
+  const row = anyPlant.map(toCsv);
+  const lineEnd = fc.constantFrom('\r', '\n', '\r\n');
+  const header = fc.constantFrom(
+    ['id,name,tag'],
+    ['sep=,', 'id,name,tag'],
+    ['', 'id,name,tag', ''],
+    ['"sep=,"', '', '"id",name,tag'],
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      header,
+      fc.array(fc.oneof(row, fc.constantFrom('', 'x', 'a,b,c,d', '"1","a\r\n\n\r",""')), { maxLength: 20 }),
+      fc.array(lineEnd, { minLength: 1, maxLength: 4 }),
+      fc.boolean(),
+      fc.constantFrom('', '\ufeff'),
+      sizes,
+      async (start, rows, ends, isEnded, mark, cuts) => {
+        const file = [...start, ...rows];
+        const expected = await csv(withEnds(file, ['\n'], true));
+        expect(await csv(mark + withEnds(file, ends, isEnded), cuts)).toEqual(expected);
+        expect(expected).toHaveLength(rows.filter((text) => text !== '').length);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
 /** @returns how often the event loop turns during `work` if each look at the clock shows that a turn is over */
 const countTurns = async (work: () => Promise<unknown>): Promise<number> => {
   let time = 0;
@@ -111,6 +149,25 @@ test.each<[string, () => Promise<ImportRow[]>]>([
   });
   expect(rows).toHaveLength(20_000);
   expect(turns).toBeGreaterThan(10_000);
+});
+
+test.each<[string, string]>([
+  ['empty lines', '\n'.repeat(300_000)],
+  ['empty lines that end with CR', `id,name${'\r'.repeat(300_000)}`],
+  ['one long row', `id,name\n1,"${'x'.repeat(300_000)}"`],
+  ['one long row of quotes', `id,name\n1,"${'""'.repeat(150_000)}"`],
+])('CSV without a row for long does not block the event loop: %s', async (_what, file) => {
+  const turns = await countTurns(async () => {
+    await csv(`\n${file}`, [1000]).catch(() => {});
+  });
+  expect(turns).toBeGreaterThan(200);
+});
+
+test('many pieces of one NDJSON line do not block the event loop', async () => {
+  const turns = await countTurns(async () => {
+    await ndjson('x'.repeat(100_000), [100]);
+  });
+  expect(turns).toBeGreaterThan(500);
 });
 
 describe('NDJSON', () => {
@@ -195,6 +252,11 @@ describe('NDJSON', () => {
     ]);
     expect(rows[1]).not.toHaveProperty('id');
   });
+});
+
+test('NDJSON whose lines end with CR alone is no silent loss', async () => {
+  const rows = await ndjson('{"id":1,"name":"Fir"}\r{"id":2,"name":"Yew"}\r');
+  expect(rows).toMatchObject([{ line: 1, error: 1000, message: expect.stringMatching(/^The line is not JSON/) }]);
 });
 
 describe('CSV', () => {
@@ -373,8 +435,45 @@ describe('CSV', () => {
     expect(rows).toHaveLength(1);
   });
 
+  test.each(['\r', '\n', '\r\n'])('rows may end with %j, and fields keep their line breaks', async (end) => {
+    const file = ['id,name,tag', '1,Fir,Abies', '', '2,"a\rb\r\nc\n","\r"', '3,Yew,', 'x'].join(end);
+    const rows = [
+      { line: 2, plant: { id: 1n, name: 'Fir', tag: 'Abies' } },
+      { line: 4, plant: { id: 2n, name: 'a\rb\r\nc\n', tag: '\r' } },
+      { line: 9, plant: { id: 3n, name: 'Yew', tag: undefined } },
+      { line: 10, error: 1003 },
+    ];
+    for (const size of [1, 2, 3, 1000]) {
+      expect(await csv(file, [size])).toMatchObject(rows);
+      expect(await csv(file + end, [size])).toMatchObject(rows);
+    }
+    expect(await csv(`id,name${end}`, [1])).toEqual([]);
+  });
+
+  test.each(['\r', '\n', '\r\n'])(
+    'a row with too many fields is named by its line, after empty lines: %j',
+    async (end) => {
+      const file = `id,name${end.repeat(3)}1,x${','.repeat(1000)}`;
+      await expect(csv(file, [7])).rejects.toMatchObject({ message: 'The row at line 4 has more than 1000 fields.' });
+    },
+  );
+
+  test('any number of empty lines may precede the header row', async () => {
+    const rows = await csv(`${'\r\n'.repeat(20_000)}sep=;\r\nid;name\r\n1;Fir`, [10]);
+    expect(rows).toEqual([{ line: 20_003, plant: { id: 1n, name: 'Fir' } }]);
+  });
+
   test('a row may have as many bytes as the limit', async () => {
     const rows = await csv(`id,name\n1,${'x'.repeat(LIMIT - 1)}\n`, [65_536]);
     expect(rows).toMatchObject([{ plant: { id: 1n } }]);
+  });
+
+  test('the fields of a row share the limit', async () => {
+    const file = (size: number) => `id,name,a,b\n1,${'x'.repeat(40)},${'y'.repeat(40)},${'z'.repeat(size)}\n`;
+    expect(await csv(file(19), [7], 100)).toHaveLength(1);
+    await expect(csv(file(20), [7], 100)).rejects.toMatchObject({
+      code: 1002,
+      message: 'The row at line 2 must be at most 100 bytes. Check for an unclosed quote.',
+    });
   });
 });

@@ -15,6 +15,10 @@ export async function* inTurns<Piece, Value>(
 ): AsyncGenerator<Value[]> {
   let values: Value[] = [];
   let endsAt = performance.now() + TURN;
+  const nextTurn = async () => {
+    await setImmediate();
+    endsAt = performance.now() + TURN;
+  };
   for await (const piece of pieces) {
     try {
       for (const value of valuesOf(piece)) {
@@ -22,8 +26,7 @@ export async function* inTurns<Piece, Value>(
         if (performance.now() < endsAt) continue;
         yield values;
         values = [];
-        await setImmediate();
-        endsAt = performance.now() + TURN;
+        await nextTurn();
       }
     } catch (error) {
       yield values;
@@ -32,5 +35,7 @@ export async function* inTurns<Piece, Value>(
     // The next piece may take long to arrive.
     yield values;
     values = [];
+    // Or many have arrived that have no values, such as those of a long line.
+    if (performance.now() >= endsAt) await nextTurn();
   }
 }

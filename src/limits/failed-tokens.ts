@@ -12,7 +12,7 @@ const MAX_ADDRESSES = 10_000;
  * @returns a function that counts one, and returns how long the address must wait, in seconds; undefined below the limit
  */
 export const createFailedTokens = () => {
-  // ttlResolution 0 avoids timers; see token-verifier.ts.
+  // By default, the cache sets a timer for each millisecond in which it is used, to read the clock only once: ttlResolution.
   const failures = new LRUCache<string, number>({
     max: MAX_ADDRESSES,
     ttl: WINDOW,

@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts';
+import type { ExpiredRows } from '../database/sweep.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 
 /** The requests of a key so far, and the time until its window ends, in ms. */
@@ -7,20 +8,22 @@ type Total = { requests: number; endsIn: number };
 /** PostgreSQL's clock, in ms since 1970. */
 const present = Prisma.sql`round(extract(epoch FROM now()) * 1000)::bigint`;
 
-/** How many counters one statement deletes, so that it locks none of them for long. */
-const DELETED_AT_ONCE = 1000;
+const lengthOf = (seconds: number) => Prisma.raw(`${seconds * 1000}::bigint`);
+
+/** The counters of windows that have ended, or that end too far in the future. */
+export const endedWindows = (seconds: number): ExpiredRows => ({
+  name: 'the rate limit counters of ended windows',
+  table: 'rate_limits',
+  selection: Prisma.sql`expire <= ${present} OR expire > ${present} + 2 * ${lengthOf(seconds)}`,
+});
 
 /**
- * Counts requests by key in PostgreSQL, so that all replicas share the counters. A window of `seconds` begins with the
+ * Counts requests by key in PostgreSQL, so that all instances share the counters. A window of `seconds` begins with the
  * first request of a key. It is measured on PostgreSQL's clock; one that ends too far in the future began before that
  * clock was set back.
  */
 export const createRateLimitRepository = ({ database, seconds }: { database: Database; seconds: number }) => {
-  const length = Prisma.raw(`${seconds * 1000}::bigint`);
-  const deleteSome = () => database.$executeRaw`
-    DELETE FROM rate_limits WHERE key IN (
-      SELECT key FROM rate_limits WHERE expire <= ${present} OR expire > ${present} + 2 * ${length}
-      LIMIT ${DELETED_AT_ONCE}::int FOR UPDATE SKIP LOCKED)`;
+  const length = lengthOf(seconds);
   return {
     /** Adds a request to each of these keys, of which some may be the same. @returns the totals including it */
     add: async (keys: string[]): Promise<Total[]> => {
@@ -41,10 +44,6 @@ export const createRateLimitRepository = ({ database, seconds }: { database: Dat
         return { requests: total.requests--, endsIn: total.endsIn };
       });
       return lastFirst.reverse();
-    },
-    /** Deletes the counters of windows that have ended, or that end too far in the future. */
-    deleteEnded: async (): Promise<void> => {
-      while ((await deleteSome()) === DELETED_AT_ONCE);
     },
   };
 };

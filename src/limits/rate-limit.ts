@@ -2,6 +2,7 @@ import type { Response } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { BatchLimits } from '../batching/batch-queue.ts';
 import { createLookUpQueue } from '../batching/look-up-queue.ts';
+import type { ObservedQueue } from '../batching/queue-observer.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
@@ -10,8 +11,6 @@ import { createRateLimitRepository } from './rate-limit-repository.ts';
 /** Counts a request for `key` and sets the RateLimit headers. @throws {ApiError} code 1400 if it exceeds the limit */
 export type RateLimit = (key: string, response: Response) => Promise<void>;
 
-/** How often the counters of ended windows are deleted, in ms. Requests trigger it. */
-const SWEEP_INTERVAL = 60_000;
 /** Keys over their limit that are remembered. Others are counted in the database again. */
 const MAX_BLOCKED = 10_000;
 
@@ -19,20 +18,19 @@ type RateLimitOptions = {
   database: Database;
   /** For counting. */
   limits: BatchLimits;
+  watchQueue?: ((queue: ObservedQueue) => void) | undefined;
   requests: number;
   /** The length of a window, in seconds. */
   seconds: number;
-  onSweepFailed: (error: Error) => void;
 };
 
 /** The response headers follow draft-ietf-httpapi-ratelimit-headers-10 §3 and §4. */
-export const createRateLimit = (options: RateLimitOptions): RateLimit => {
-  const { database, limits, requests, seconds, onSweepFailed } = options;
+export const createRateLimit = ({ database, limits, watchQueue, requests, seconds }: RateLimitOptions): RateLimit => {
   const policy = `"default";q=${requests};w=${seconds}`;
   const counters = createRateLimitRepository({ database, seconds });
-  // A key over its limit costs no statement until its window ends. ttlResolution 0 avoids timers; see token-verifier.ts.
+  // A key over its limit costs no statement until its window ends. ttlResolution 0 avoids timers; see failed-tokens.ts.
   const blocked = new LRUCache<string, true>({ max: MAX_BLOCKED, ttlResolution: 0 });
-  const add = createLookUpQueue(counters.add, limits);
+  const add = createLookUpQueue(counters.add, { limits, watch: watchQueue });
 
   const count = async (key: string) => {
     const blockedFor = blocked.getRemainingTTL(key);
@@ -43,15 +41,7 @@ export const createRateLimit = (options: RateLimitOptions): RateLimit => {
     return { left, endsIn: total.endsIn };
   };
 
-  let sweptAt = performance.now();
-  const sweep = () => {
-    if (performance.now() < sweptAt + SWEEP_INTERVAL) return;
-    sweptAt = performance.now();
-    counters.deleteEnded().catch(onSweepFailed);
-  };
-
   return async (key, response) => {
-    sweep();
     const { left, endsIn } = await count(key);
     const wait = Math.ceil(endsIn / 1000);
     response.setHeader('RateLimit-Policy', policy);

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
 import type { Config } from '../config/config.ts';
 import type { ApiError } from '../http/api-error.ts';
-import type { MetricsOptions, PoolState, WatchedExports } from './metrics.ts';
+import type { InUse, MetricsOptions, PoolState } from './metrics.ts';
 import { createMetricsServer } from './metrics-server.ts';
 
 type InstrumentsOptions = MetricsOptions & { config: Pick<Config, 'metrics' | 'tracing'>; logger: Logger };
@@ -33,11 +33,15 @@ export const createInstruments = async (options: InstrumentsOptions) => {
       return { ...traced, around: (notes, run) => measured.around(notes, () => traced.around(notes, run)) };
     },
     /** Counts the rows of imports; undefined without metrics. */
-    observeImports: metrics?.observeImports,
+    countImportedRows: metrics?.countImportedRows,
     /** Makes an import or export a span; undefined without traces. */
     traceBulk: tracing?.traceBulk,
-    watchExports: (exports: WatchedExports): void => metrics?.watchExports(exports),
-    watchPool: (read: () => PoolState): void => metrics?.watchPool(read),
+    /** Reads these with each scrape. */
+    watch: (read: { pool: () => PoolState; exportedPlants: () => number; inUse: () => InUse }): void => {
+      metrics?.watchPool(read.pool);
+      metrics?.watchExportedPlants(read.exportedPlants);
+      metrics?.watchInUse(read.inUse);
+    },
     /** Serves the metrics, except in a worker: there the primary process does. */
     start: async (): Promise<void> => metricsServer?.start(),
     stop: async (): Promise<void> => {

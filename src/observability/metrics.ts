@@ -7,8 +7,8 @@ import { handleMetricsRequests } from './workers-metrics.ts';
 /** A pool of database connections. `waiting`: the statements that wait for a connection. */
 export type PoolState = Record<'open' | 'idle' | 'waiting' | 'limit', number>;
 
-/** The exports in progress, and the rows of all exports so far. */
-export type WatchedExports = Readonly<Record<'inProgress' | 'rows', number>>;
+/** What requests hold at this moment, by name. Each number is 0 while the store is idle. */
+export type InUse = Readonly<Record<string, number> & Record<'imports' | 'exports', number>>;
 
 export type MetricsOptions = {
   /** The number of this process, if there are several: a label of its series, which the primary process serves. */
@@ -59,11 +59,9 @@ export const createMetrics = ({ worker, errorCodes, droppedLines = () => 0 }: Me
   return {
     ...createRequestMetrics({ registry, errorCodes }),
     observeQueue: createQueueMetrics({ registry }),
-    observeImports: createImportMetrics(registry),
-    watchExports: (exports: WatchedExports): void => {
-      watch('plant_store_exports_in_progress', 'Exports in progress.', () => exports.inProgress);
-      watchTotal('plant_store_exported_plants_total', 'Plants read for exports.', () => exports.rows);
-    },
+    countImportedRows: createImportCounter(registry),
+    watchExportedPlants: (read: () => number): void =>
+      watchTotal('plant_store_exported_plants_total', 'Plants read for exports.', read),
     watchPool: (read: () => PoolState): void => {
       new Gauge({
         name: 'plant_store_database_connections',
@@ -87,6 +85,19 @@ export const createMetrics = ({ worker, errorCodes, droppedLines = () => 0 }: Me
         () => read().waiting,
       );
     },
+    watchInUse: (read: () => InUse): void => {
+      watch('plant_store_imports_in_progress', 'Imports in progress.', () => read().imports);
+      watch('plant_store_exports_in_progress', 'Exports in progress.', () => read().exports);
+      new Gauge({
+        name: 'plant_store_in_use',
+        help: 'What requests hold at this moment, by resource. All are 0 while the store is idle.',
+        labelNames: ['resource'],
+        registers,
+        collect() {
+          for (const [resource, count] of Object.entries(read())) this.set({ resource }, count);
+        },
+      });
+    },
     /** In Prometheus' text format. */
     read: () => registry.metrics(),
   };
@@ -94,22 +105,16 @@ export const createMetrics = ({ worker, errorCodes, droppedLines = () => 0 }: Me
 
 const OUTCOMES = ['created', 'replaced', 'skipped', 'failed'] as const;
 
-const createImportMetrics = (registry: Registry) => {
-  const registers = [registry];
+const createImportCounter = (registry: Registry) => {
   const rows = new Counter({
     name: 'plant_store_import_rows_total',
     help: 'Imported rows by outcome. Dry runs are not counted.',
     labelNames: ['outcome'],
-    registers,
+    registers: [registry],
   });
   // Starts each series at 0, because Prometheus sees no increase in a series that starts at 1.
   for (const outcome of OUTCOMES) rows.inc({ outcome }, 0);
-  const inProgress = new Gauge({ name: 'plant_store_imports_in_progress', help: 'Imports in progress.', registers });
-  return {
-    begin: (): void => inProgress.inc(),
-    count: (added: Record<(typeof OUTCOMES)[number], number>): void => {
-      for (const outcome of OUTCOMES) rows.inc({ outcome }, added[outcome]);
-    },
-    end: (): void => inProgress.dec(),
+  return (added: Record<(typeof OUTCOMES)[number], number>): void => {
+    for (const outcome of OUTCOMES) rows.inc({ outcome }, added[outcome]);
   };
 };

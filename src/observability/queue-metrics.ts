@@ -9,11 +9,13 @@ const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 /** @returns a function that measures the queue of a given name */
 export const createQueueMetrics = ({ registry }: { registry: Registry }) => {
   const common = { labelNames: ['queue'] as const, registers: [registry] };
-  const queues = new Map<string, ObservedQueue>();
+  /** Those with the same name are added up. */
+  const queues: { queue: string; observed: ObservedQueue }[] = [];
   /** Reads a number of each queue with each scrape. */
   const watch = (name: string, help: string, read: (queue: ObservedQueue) => number) => {
     const collect = () => {
-      for (const [queue, observed] of queues) gauge.set({ queue }, read(observed));
+      gauge.reset();
+      for (const { queue, observed } of queues) gauge.inc({ queue }, read(observed));
     };
     const gauge = new Gauge({ ...common, name, help, collect });
   };
@@ -47,7 +49,7 @@ export const createQueueMetrics = ({ registry }: { registry: Registry }) => {
     help: 'Batches sent to PostgreSQL and still without a result.',
   });
   return (queue: string, observed: ObservedQueue): QueueObserver => {
-    queues.set(queue, observed);
+    queues.push({ queue, observed });
     underWay.set({ queue }, 0);
     return {
       around: async (notes, run) => {

@@ -1,23 +1,127 @@
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import type { BatchLimits } from '../batching/batch-queue.ts';
 import { createLockedPlants } from './locked-plants.ts';
 
-test('starts no attempt that would still wait for its lock at the deadline', async () => {
-  const limits = {
-    batches: 1,
-    batchItems: 1,
-    batchBytes: 1,
-    gatherTime: 0,
-    queueItems: 10,
-    queueBytes: 10,
-    deadline: 1000,
-  };
-  const locked = createLockedPlants({ limits, observe: () => undefined, lateError: () => new Error('late') });
-  let left = 1100;
-  const send = async () => {
-    left -= 300;
-    throw Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' });
-  };
-  const write = locked.run(1n, { share: send, send, bytes: 0, timeLeft: () => left });
-  await expect(write).rejects.toThrow('Another transaction has locked the plant; nothing was changed.');
-  expect(left).toBe(200);
+/** Enough time for another attempt. */
+const pass = () => setTimeout(150);
+
+const LOCK_TIMEOUT = 400;
+const timeout = () => Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' });
+const limits: BatchLimits = {
+  batches: 4,
+  batchItems: 1,
+  batchBytes: 1000,
+  gatherTime: 0,
+  queueItems: 10,
+  queueBytes: 100_000,
+  deadline: 10_000,
+};
+const create = (own: Partial<BatchLimits> = {}) =>
+  createLockedPlants({
+    send: ({ send }) => send(),
+    limits: { ...limits, ...own },
+    lockTimeout: LOCK_TIMEOUT,
+    lateError: () => new Error('late'),
+  });
+const STILL_LOCKED = 'Another transaction has locked the plant; nothing was changed.';
+
+test.each([
+  [LOCK_TIMEOUT, 0],
+  [LOCK_TIMEOUT + 1, 1],
+  [LOCK_TIMEOUT + 100, 1],
+  [LOCK_TIMEOUT + 101, 2],
+])(
+  'with %d ms left, makes %d attempts, so that none would still wait for its lock at the deadline',
+  async (left, made) => {
+    let attempts = 0;
+    const write = {
+      bytes: 0,
+      timeLeft: () => left - 100 * attempts,
+      send: async () => {
+        attempts++;
+        throw timeout();
+      },
+    };
+    // The first attempt sees all of the time, and the pause before the second has passed.
+    const first = { ...write, timeLeft: () => (attempts === 0 ? left : left - 100 * (attempts - 1)) };
+    await expect(create().retry(1n, undefined, first)).rejects.toThrow(STILL_LOCKED);
+    expect(attempts).toBe(made);
+  },
+);
+
+test('tries one write of a plant at a time, in order, and those of others meanwhile', async () => {
+  const locked = create();
+  const sent: string[] = [];
+  const attempts = new Map<string, PromiseWithResolvers<string>>();
+  const retry = (id: bigint, name: string) =>
+    locked.retry(id, Promise.reject(timeout()), {
+      bytes: 0,
+      timeLeft: () => 10_000,
+      send: () => {
+        sent.push(name);
+        const attempt = Promise.withResolvers<string>();
+        attempts.set(name, attempt);
+        return attempt.promise;
+      },
+    });
+  const outcomes = [retry(1n, 'a'), retry(1n, 'b'), retry(2n, 'c')];
+  await pass();
+  expect([sent, locked.count(), locked.has(1n)]).toEqual([['a', 'c'], 2, true]);
+  attempts.get('a')?.reject(timeout());
+  attempts.get('c')?.resolve('c');
+  await pass();
+  expect(sent).toEqual(['a', 'c', 'a']);
+  attempts.get('a')?.resolve('a');
+  await pass();
+  attempts.get('b')?.resolve('b');
+  expect(await Promise.all(outcomes)).toEqual(['a', 'b', 'c']);
+  expect([locked.count(), locked.has(1n)]).toEqual([0, false]);
+});
+
+test('once a plant is free, its writes follow one another without pauses', async () => {
+  const locked = create({ queueItems: 1000, queueBytes: 1_000_000 });
+  let isLocked = true;
+  const write = { bytes: 0, timeLeft: () => 10_000, send: async () => (isLocked ? Promise.reject(timeout()) : 'done') };
+  const outcomes = Array.from({ length: 400 }, () => locked.retry(1n, undefined, write));
+  await pass();
+  isLocked = false;
+  const freeAt = performance.now();
+  expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['done']));
+  // One pause, of 100 ms, and not one for each.
+  expect(performance.now() - freeAt).toBeLessThan(10_000);
+});
+
+test.each([
+  ['number', { queueItems: 4 }, 3],
+  ['bytes', { queueBytes: 60_000 }, 2],
+])('limits the writes that wait in %s, and those of one plant to half of that', async (_title, own, most) => {
+  const locked = create(own);
+  let isOver = false;
+  const retry = (id: bigint) =>
+    locked
+      .retry(id, undefined, {
+        // With what the queue takes for an item: 16,000.
+        bytes: 15_500,
+        timeLeft: () => (isOver ? 0 : 10_000),
+        send: () => Promise.reject(timeout()),
+      })
+      .catch(({ message }: Error) => message);
+  // The first is being tried, and the others wait for it.
+  const waiting = [retry(1n)];
+  await pass();
+  while (waiting.length < most) waiting.push(retry(1n));
+  expect(await retry(1n)).toBe('Too many requests are waiting for the database.');
+  waiting.push(retry(2n));
+  expect(await retry(3n)).toBe('Too many requests are waiting for locked plants; nothing was changed.');
+  isOver = true;
+  await Promise.all(waiting);
+  expect(locked.count()).toBe(0);
+});
+
+test('another error of the first attempt, or its success, is the outcome', async () => {
+  const write = { bytes: 0, timeLeft: () => 10_000, send: async () => 'again' };
+  expect(await create().retry(1n, Promise.resolve('first'), write)).toBe('first');
+  await expect(create().retry(1n, Promise.reject(new RangeError()), write)).rejects.toThrow(RangeError);
+  expect(await create().retry(1n, Promise.reject(timeout()), write)).toBe('again');
 });

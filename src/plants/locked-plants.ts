@@ -1,87 +1,89 @@
 import { setTimeout } from 'node:timers/promises';
-import { type BatchLimits, OverloadedError } from '../batching/batch-queue.ts';
-import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
-import { createStatementQueue } from '../batching/statement-queue.ts';
+import type { BatchLimits } from '../batching/batch-queue.ts';
+import { OverloadedError } from '../batching/overloaded-error.ts';
+import { createStatementQueue, type Statement, type StatementQueue } from '../batching/statement-queue.ts';
 import { isLockTimeout } from '../database/database-error.ts';
 
-/** How long an attempt may wait for a lock, in ms. Of the writes that shared a statement, nearly all find theirs free. */
-const ATTEMPT_LOCK_TIMEOUT = 10;
-/** The pause after an attempt, in ms. */
+/** The pause before the next attempt, in ms. */
 const PAUSE = 100;
 
 type LockedPlantsOptions = {
+  /** For attempts. */
+  send: StatementQueue;
+  /** Of the writes that wait, in number and in bytes: those of one plant take at most half. */
   limits: BatchLimits;
+  /** How long an attempt may wait for the lock, in ms. */
+  lockTimeout: number;
   lateError: () => Error;
-  observe: (queue: ObservedQueue) => QueueObserver | undefined;
 };
 
-type Write<Result> = {
-  /** Sends the write through a shared queue, which checks `isLocked` when it is its turn. */
-  share: () => Promise<Result>;
-  /** Sends the write in a statement of its own. `lockTimeout`: in ms */
-  send: (lockTimeout: number) => Promise<Result>;
-  bytes: number;
-  isAbandoned?: (() => boolean) | undefined;
+type Write<Result> = Omit<Statement<Result>, 'timeout'> & {
   /** In ms. */
   timeLeft: () => number;
 };
 
 /**
  * Keeps the writes of plants that another transaction has locked out of the shared queues, so that other writes do not wait
- * for them. They are retried in a queue of their own until they succeed or time out.
+ * for them. They are tried again, one after another for each plant, until they succeed or time out.
  */
-export const createLockedPlants = ({ limits, observe, lateError }: LockedPlantsOptions) => {
-  // Separate queues, so that writes that wait for a lock do not delay writes that only shared a statement with one.
-  const firstAttempts = createStatementQueue({ limits, observe, lateError });
-  const nextAttempts = createStatementQueue({ limits: { ...limits, batches: 1 }, lateError });
-  /** The number of writes that wait for each locked plant. */
-  const waiting = new Map<bigint, number>();
+export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: LockedPlantsOptions) => {
+  const plants = new Map<bigint, { writes: number; queue: StatementQueue }>();
+  let [writes, bytes] = [0, 0];
 
-  const tryUntilUnlocked = async <Result>({ send, bytes, isAbandoned, timeLeft }: Write<Result>): Promise<Result> => {
-    // On Citus, as long as the `lock_timeout` of the role.
-    let lastAttempt = 0;
-    const attempt = async () => {
-      const before = timeLeft();
-      try {
-        return await send(ATTEMPT_LOCK_TIMEOUT);
-      } finally {
-        lastAttempt = before - timeLeft();
-      }
-    };
+  const createQueue = () => {
+    const { queueItems, queueBytes } = limits;
+    const half = { queueItems: Math.ceil(queueItems / 2), queueBytes: queueBytes / 2 };
+    return createStatementQueue({ limits: { ...limits, ...half, batches: 1 }, lateError });
+  };
+
+  const tryUntilUnlocked = async <Result>({ timeLeft, ...write }: Write<Result>): Promise<Result> => {
     // An attempt in progress at the deadline would leave the outcome unknown.
-    for (let attempts = firstAttempts; timeLeft() > PAUSE + lastAttempt; attempts = nextAttempts) {
+    const attempt = async () => {
+      if (timeLeft() <= lockTimeout) throw stillLocked();
+      return write.send();
+    };
+    for (;;) {
       try {
-        return await attempts({ send: attempt, bytes, isAbandoned, timeout: timeLeft() });
+        return await send({ ...write, send: attempt, timeout: timeLeft() });
       } catch (error) {
         if (!isLockTimeout(error)) throw error;
       }
+      if (timeLeft() <= lockTimeout + PAUSE) throw stillLocked();
       await setTimeout(PAUSE);
     }
-    throw new OverloadedError('Another transaction has locked the plant; nothing was changed.');
   };
 
   return {
-    isAnyLocked: (): boolean => waiting.size > 0,
-    isLocked: (id: bigint): boolean => waiting.has(id),
-    /** @throws {OverloadedError} the plant stayed locked, so nothing was changed; errors of `share` and `send` */
-    run: async <Result>(id: bigint, write: Write<Result>): Promise<Result> => {
-      if (!waiting.has(id)) {
-        try {
-          return await write.share();
-        } catch (error) {
-          if (!isLockTimeout(error)) throw error;
-        }
-      }
-      waiting.set(id, (waiting.get(id) ?? 0) + 1);
+    /** The number of locked plants that writes wait for. */
+    count: (): number => plants.size,
+    has: (id: bigint): boolean => plants.has(id),
+    /**
+     * Waits for the first attempt to write a plant, and tries again while it is locked.
+     * @param first undefined if it is known to be locked
+     * @throws {OverloadedError} the plant stayed locked, so nothing was changed; errors of both attempts
+     */
+    retry: async <Result>(id: bigint, first: Promise<Result> | undefined, write: Write<Result>): Promise<Result> => {
       try {
-        return await tryUntilUnlocked(write);
+        if (first) return await first;
+      } catch (error) {
+        if (!isLockTimeout(error)) throw error;
+      }
+      if (writes >= limits.queueItems || bytes + write.bytes > limits.queueBytes)
+        throw new OverloadedError('Too many requests are waiting for locked plants; nothing was changed.');
+      const plant = plants.get(id) ?? { writes: 0, queue: createQueue() };
+      plants.set(id, plant);
+      plant.writes++;
+      writes++;
+      bytes += write.bytes;
+      try {
+        return await plant.queue({ ...write, send: () => tryUntilUnlocked(write), timeout: write.timeLeft() });
       } finally {
-        const left = (waiting.get(id) ?? 0) - 1;
-        if (left > 0) waiting.set(id, left);
-        else waiting.delete(id);
+        writes--;
+        bytes -= write.bytes;
+        if (--plant.writes === 0) plants.delete(id);
       }
     },
   };
 };
 
-export type LockedPlants = ReturnType<typeof createLockedPlants>;
+const stillLocked = () => new OverloadedError('Another transaction has locked the plant; nothing was changed.');

@@ -1,5 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { MIN_INT64 } from './plant.ts';
+import { MAX_LIMIT } from './plant-parameters.ts';
 
 /** At most `limit` plants with ids above `after`, in the order of ids. */
 export type PageRequest = { limit: number; after?: bigint | undefined };
@@ -29,22 +31,20 @@ export type PlantPage = {
  */
 const MAX_PAGE_BYTES = 1_048_576;
 /** The maximum size of a name and tag in a page that shares its statement, in bytes: 1000 of them fit on a page. */
-export const MAX_SHARED_PLANT_BYTES = 1024;
+const MAX_SHARED_PLANT_BYTES = 1024;
 
-type PlantPagesOptions = {
-  database: Database;
-  /** Reads pages of all plants in one statement. @returns a row for each, in order */
-  readPages: (pages: PageRequest[]) => Promise<Columns[]>;
-};
+type PlantPagesOptions = { database: Database; isDistributed: () => Promise<boolean> };
 
 /** Reads pages of plants. */
-export const createPlantPages = ({ database, readPages }: PlantPagesOptions) => ({
+export const createPlantPages = ({ database, isDistributed }: PlantPagesOptions) => ({
   /**
    * Reads several pages of all plants in one statement.
    * @returns a page for each request, in order; undefined if a plant is too long: use `search` for that page
    */
   list: async (pages: PageRequest[]): Promise<(PlantPage | undefined)[]> => {
-    const rows = await readPages(pages);
+    const rows = await database.$queryRaw<Columns[]>(
+      (await isDistributed()) ? selectPagesOnCitus(pages) : selectPages(pages),
+    );
     return pages.map(({ limit }, index) => {
       const page = toPlantPage(rows[index] as Columns, limit);
       return page.isCut ? undefined : page;
@@ -67,6 +67,36 @@ export const createPlantPages = ({ database, readPages }: PlantPagesOptions) => 
   },
 });
 
+/** The pages in one statement: a row for each, in order. */
+const selectPages = (pages: PageRequest[]): Prisma.Sql => {
+  const afters = pages.map(({ after }) => after ?? 'NULL');
+  const limits = pages.map(({ limit }) => limit);
+  const [first, after] = [Prisma.sql`coalesce(wanted.after, ${MIN_INT64})`, Prisma.sql`wanted.after`];
+  // The inner limit is for PostgreSQL's planner, which estimates an unknown limit as a tenth of the table.
+  const found = Prisma.sql`${plantsFrom(first, after, MAX_LIMIT + 1)} LIMIT wanted.size + 1`;
+  return Prisma.sql`
+    SELECT ids, names, tags
+    FROM unnest(${`{${afters}}`}::bigint[], ${`{${limits}}`}::int[]) WITH ORDINALITY AS wanted (after, size, place),
+      LATERAL (${selectColumns(found)}) AS page
+    ORDER BY place`;
+};
+
+/** Not LATERAL, which Citus refuses. Every shard finds at most as many plants as a page has. */
+const selectPagesOnCitus = (pages: PageRequest[]): Prisma.Sql => {
+  const selects = pages.map(({ after, limit }, place) => {
+    const found = plantsFrom(after ?? MIN_INT64, Prisma.sql`${after ?? null}::bigint`, limit + 1);
+    return Prisma.sql`SELECT ${place}::int AS place, page.* FROM (${selectColumns(found)}) AS page`;
+  });
+  return Prisma.sql`${Prisma.join(selects, ' UNION ALL ')} ORDER BY place`;
+};
+
+/** Plants with ids from `first` on, except `after`; and whether each is `shown`, as it is short enough for a shared page. */
+const plantsFrom = (first: Prisma.Sql | bigint, after: Prisma.Sql, limit: number) => Prisma.sql`
+  SELECT *, ${contentBytes} <= ${MAX_SHARED_PLANT_BYTES} AS shown FROM (
+    SELECT id, name, tag FROM plants WHERE id >= ${first} AND id IS DISTINCT FROM ${after} ORDER BY id LIMIT ${limit}
+  ) AS ahead
+  ORDER BY id`;
+
 /** All plants that match, in the order of their ids. */
 export const selectPlants = (filter: PlantFilter): Prisma.Sql =>
   Prisma.sql`SELECT id, name, tag FROM plants WHERE ${matching(filter)} ORDER BY id`;
@@ -82,7 +112,7 @@ const matching = ({ ids, tag, nameContains }: PlantFilter): Prisma.Sql => {
 };
 
 /** A page as PostgreSQL returns it. Null if there are no plants. */
-export type Columns = {
+type Columns = {
   /** In decimal digits, separated by commas. */
   ids: string | null;
   /** A JSON array of strings, with null for a plant that is too long for the page. */
@@ -111,7 +141,7 @@ const toPlantPage = (found: Columns, limit: number): PlantPage => {
 export const contentBytes = Prisma.sql`(octet_length(name) + coalesce(octet_length(tag), 0))`;
 
 /** Plants in the order in which they are found, column by column: Prisma takes twice as long row by row. */
-export const selectColumns = (found: Prisma.Sql) => Prisma.sql`
+const selectColumns = (found: Prisma.Sql) => Prisma.sql`
   SELECT
     string_agg(id::text, ',') AS ids,
     json_agg(CASE WHEN shown THEN name END)::text AS names,

@@ -1,31 +1,101 @@
+import { OverloadedError } from '../batching/overloaded-error.ts';
 import type { Database } from '../database/database.ts';
+import { toCitusWriteError, toWriteError } from '../database/database-error.ts';
 import { createDistributionCheck } from '../database/distribution.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { NewPlant, PlantChange, StoredPlant } from './plant.ts';
+import type { KeyedRequest } from '../idempotency/keyed-request.ts';
+import {
+  byteaArray,
+  isNewKey,
+  type KeyedRow,
+  readResponse,
+  type StoredResponse,
+  type StoredResponses,
+} from '../idempotency/stored-responses.ts';
+import { createInsertPlants } from './insert-plants.ts';
+import type { PlantChange, Preconditions, StoredPlant } from './plant.ts';
+import { PlantChangedError, PlantUnknownError } from './plant-errors.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
-import { onCitus, onPostgres } from './plant-statements.ts';
-import { storeBatch } from './store-batch.ts';
 
-/** How long a statement that writes may wait for the lock of another transaction, in ms, unless a caller says otherwise. */
-export const LOCK_TIMEOUT = 400;
+/** A request to change or delete a plant. */
+export type ChangeRequest = {
+  id: bigint;
+  change: PlantChange | 'delete';
+  preconditions?: Preconditions | undefined;
+  /** Set if it has an Idempotency-Key. */
+  keyed?: KeyedRequest | undefined;
+};
+
+/** How often a change is made again because the plant changed between two statements. */
+const MAX_ATTEMPTS = 5;
 /** The maximum size of a name and tag in a batch of reads, in bytes: 64 of them are 1 MiB. */
 const MAX_SHARED_READ_BYTES = 16_384;
 
+/** The statuses that are stored for a change. `missing`: there is no such plant; `unmet`: it does not meet the preconditions. */
+const STATUS = { changed: 200, deleted: 204, missing: 404, unmet: 412 } as const;
+
 type Row = { id: bigint; name: string; tag: string | null };
 
-export const createPlantRepository = ({ database }: { database: Database }) => {
+type RepositoryOptions = { database: Database; responses: StoredResponses };
+
+export const createPlantRepository = ({ database, responses }: RepositoryOptions) => {
   const isDistributed = createDistributionCheck((sql) => database.$queryRawUnsafe(sql));
-  const statements = async () => ((await isDistributed()) ? onCitus : onPostgres);
+  /** On Citus, a worker may have committed a statement that fails. If the database cannot be asked, it may be Citus. */
+  const toError = async (error: unknown): Promise<Error> =>
+    (await isDistributed().catch(() => true)) ? toCitusWriteError(error) : toWriteError(error);
+
+  const changePlain = async ({ id, change, preconditions = {} }: ChangeRequest): Promise<StoredPlant | undefined> => {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const [changed] = await database.$queryRaw<Row[]>(
+        change === 'delete'
+          ? Prisma.sql`DELETE FROM plants WHERE ${isPlant(id, preconditions)} RETURNING id`
+          : Prisma.sql`UPDATE plants SET ${setTo(change)} WHERE ${isPlant(id, preconditions)} RETURNING id, name, tag`,
+      );
+      if (changed !== undefined) return change === 'delete' ? undefined : toStoredPlant(changed);
+      if (!areAny(preconditions)) throw new PlantUnknownError(id);
+      const [plant] = await database.$queryRaw<{ isMet: boolean }[]>`
+        SELECT ${isPlant(id, preconditions)} AS "isMet" FROM plants WHERE id = ${id}`;
+      if (plant === undefined) throw new PlantUnknownError(id);
+      if (!plant.isMet) throw new PlantChangedError(id);
+      // The plant was created, or changed, since the statement looked for it: as if the request came only now.
+    }
+    // Or a trigger or a policy of the operator keeps it from being changed.
+    throw new OverloadedError('The plant kept changing; nothing was changed.');
+  };
+
+  /** In one statement, which locks the plant first and then the key, as those that store plants do. */
+  const changeKeyed = async (keyed: KeyedRequest, { id, change, preconditions = {} }: ChangeRequest) => {
+    const where = Prisma.sql`${isPlant(id, preconditions)} AND ${isNewKey}`;
+    const statement = responses.changeStatement(keyed, {
+      change:
+        change === 'delete'
+          ? Prisma.sql`DELETE FROM plants WHERE ${where} RETURNING 1 AS done, NULL::json AS answer`
+          : Prisma.sql`UPDATE plants SET ${setTo(change)} WHERE ${where} RETURNING 1 AS done, ${contentOf(change)} AS answer`,
+      changed: change === 'delete' ? STATUS.deleted : STATUS.changed,
+      // The lock looks at the latest version: the change may have waited for a transaction that deleted the plant.
+      unchanged: Prisma.sql`
+        CASE WHEN ${areAny(preconditions)} AND EXISTS (SELECT FROM plants WHERE id = ${id} FOR KEY SHARE)
+          THEN ${STATUS.unmet}::int ELSE ${STATUS.missing}::int END`,
+    });
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const [row] = await database.$queryRaw<[KeyedRow]>(statement);
+        return toPlant(id, change, readResponse(keyed, row));
+      } catch (error) {
+        await responses.prepareNextAttempt(error, [keyed], attempt);
+      }
+    }
+  };
+
   return {
     /** Whether the table of plants is distributed. Asks the database only once. */
     isDistributed,
 
-    /** Stores plants; see `storeBatch`. `lockTimeout`: how long to wait for the lock of another transaction, in ms. */
-    create: (plants: readonly NewPlant[], lockTimeout = LOCK_TIMEOUT): Promise<(undefined | Error)[]> =>
-      storeBatch(plants, async (rows) => (await statements()).insert(database, rows, lockTimeout)),
+    /** See `createInsertPlants`. */
+    insert: createInsertPlants({ database, isDistributed, responses, toError }),
 
-    /** @returns the existing plants by id; undefined for a plant that is too long for a batch: use `findLong` */
-    findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant | undefined>> => {
+    /** @returns the existing plants by id; 'long' for one that is too long for a batch: use `find` */
+    findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant | 'long'>> => {
       // The name is null if the plant is too long.
       const rows = await database.$queryRaw<(Omit<Row, 'name'> & { name: string | null })[]>`
         SELECT id, CASE WHEN shown THEN name END AS name, CASE WHEN shown THEN tag END AS tag
@@ -33,55 +103,81 @@ export const createPlantRepository = ({ database }: { database: Database }) => {
           SELECT *, ${contentBytes} <= ${MAX_SHARED_READ_BYTES} AS shown
           FROM plants WHERE id = ANY(${`{${ids}}`}::bigint[])
         ) AS found`;
-      return new Map(
-        rows.map(({ id, name, tag }) => [id, name === null ? undefined : toStoredPlant({ id, name, tag })]),
-      );
+      return new Map(rows.map(({ id, name, tag }) => [id, name === null ? 'long' : toStoredPlant({ id, name, tag })]));
     },
 
-    /** @returns the plant, regardless of its size; undefined if there is none */
-    findLong: async (id: bigint): Promise<StoredPlant | undefined> => {
+    /** @returns the plant, regardless of its size. @throws {PlantUnknownError} */
+    find: async (id: bigint): Promise<StoredPlant> => {
       const [row] = await database.$queryRaw<Row[]>`SELECT id, name, tag FROM plants WHERE id = ${id}`;
-      return row && toStoredPlant(row);
+      if (row === undefined) throw new PlantUnknownError(id);
+      return toStoredPlant(row);
     },
 
     /**
-     * Changes a plant if it is stored and, if given, equals `expected`.
-     * @returns the plant as it is now; undefined if there was none to change
+     * Changes or deletes a plant if it meets the preconditions.
+     * @returns the plant as it is now, or as it was when the first request with the key changed it; undefined if it was deleted
+     * @throws {PlantUnknownError} {PlantChangedError} {KeyReusedError} {ResponseTooLongError} {OutcomeUnknownError} errors of
+     *   PostgreSQL, if it has undone the statement
      */
-    update: async (
-      id: bigint,
-      change: PlantChange,
-      expected?: StoredPlant,
-      lockTimeout = LOCK_TIMEOUT,
-    ): Promise<StoredPlant | undefined> => {
-      const { waitForLocks } = await statements();
-      const [row] = await database.$queryRaw<Row[]>`
-        UPDATE plants SET ${setTo(change)} ${waitForLocks(Prisma.sql`FROM`, lockTimeout)}
-        WHERE ${isPlant(id, expected)} RETURNING id, name, tag`;
-      return row && toStoredPlant(row);
+    change: async (request: ChangeRequest): Promise<StoredPlant | undefined> => {
+      try {
+        return await (request.keyed ? changeKeyed(request.keyed, request) : changePlain(request));
+      } catch (error) {
+        throw await toError(error);
+      }
     },
 
-    /** @returns whether there was a plant to delete */
-    delete: async (id: bigint, expected?: StoredPlant, lockTimeout = LOCK_TIMEOUT): Promise<boolean> => {
-      const { waitForLocks } = await statements();
-      const count = await database.$executeRaw`
-        DELETE FROM plants ${waitForLocks(Prisma.sql`USING`, lockTimeout)} WHERE ${isPlant(id, expected)}`;
-      return count > 0;
-    },
-
-    ...createPlantPages({ database, readPages: async (pages) => (await statements()).readPages(database, pages) }),
+    ...createPlantPages({ database, isDistributed }),
   };
 };
 
 export type PlantRepository = ReturnType<typeof createPlantRepository>;
 
+const areAny = ({ ifMatch, ifNoneMatch }: Preconditions) => ifMatch !== undefined || ifNoneMatch !== undefined;
+
 /** The columns after a change. */
-export const setTo = ({ name, tag }: PlantChange) =>
+const setTo = ({ name, tag }: PlantChange) =>
   Prisma.sql`name = coalesce(${name}::text, name), tag = CASE WHEN ${tag === undefined} THEN tag ELSE ${tag}::text END`;
 
-export const isPlant = (id: bigint, expected: StoredPlant | undefined) =>
-  expected === undefined
-    ? Prisma.sql`id = ${id}`
-    : Prisma.sql`id = ${id} AND name = ${expected.name} AND tag IS NOT DISTINCT FROM ${expected.tag ?? null}`;
+/** The bytes of a text. Not `convert_to`, which Citus refuses in a condition, because it is not immutable. */
+const bytesOf = (column: Prisma.Sql) => Prisma.sql`replace(${column}, E'\\\\', E'\\\\\\\\')::bytea`;
+
+const version = Prisma.sql`
+  sha256(${bytesOf(Prisma.sql`plants.name`)} || coalesce(E'\\\\x00'::bytea || ${bytesOf(Prisma.sql`plants.tag`)}, ''))`;
+
+/** The condition of a statement that changes or deletes a plant if it meets the preconditions. */
+const isPlant = (id: bigint, { ifMatch, ifNoneMatch }: Preconditions): Prisma.Sql => {
+  const conditions = [Prisma.sql`plants.id = ${id}`];
+  if (ifMatch) conditions.push(Prisma.sql`${version} = ANY(${versionsOf(ifMatch)}::bytea[])`);
+  if (ifNoneMatch === '*') conditions.push(Prisma.sql`FALSE`);
+  else if (ifNoneMatch) conditions.push(Prisma.sql`${version} <> ALL(${versionsOf(ifNoneMatch)}::bytea[])`);
+  return Prisma.join(conditions, ' AND ');
+};
+
+/** A SHA-256 in base64url: 256 bits in 43 digits, of which the last has four. */
+const VERSION = /^"[\w-]{42}[AEIMQUYcgkosw048]"$/;
+
+/** The versions that have these tags. No plant has another tag. */
+const versionsOf = (entityTags: string[]): string =>
+  byteaArray(
+    entityTags
+      .filter((tag) => VERSION.test(tag))
+      .map((tag) => Buffer.from(tag.slice(1, -1), 'base64url').toString('hex')),
+  );
+
+/** The plant after a change, or null if the request has all of it. */
+const contentOf = ({ name, tag }: PlantChange) =>
+  name !== undefined && tag !== undefined
+    ? Prisma.sql`NULL::json`
+    : Prisma.sql`json_build_object('name', plants.name, 'tag', plants.tag)`;
+
+/** @throws {PlantUnknownError} {PlantChangedError} */
+const toPlant = (id: bigint, change: PlantChange | 'delete', { status, content }: StoredResponse) => {
+  if (status === STATUS.missing) throw new PlantUnknownError(id);
+  if (status === STATUS.unmet) throw new PlantChangedError(id);
+  if (change === 'delete') return undefined;
+  const { name = '', tag } = (content ?? change) as PlantChange;
+  return { id, name, tag: tag ?? undefined };
+};
 
 const toStoredPlant = ({ id, name, tag }: Row): StoredPlant => ({ id, name, tag: tag ?? undefined });

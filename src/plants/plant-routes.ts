@@ -3,9 +3,9 @@ import type { BodySlots } from '../bodies/body-slots.ts';
 import { createBodyReader, parseJson } from '../bodies/read-json-body.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
-import { parsePreconditions } from '../http/preconditions.ts';
+import { evaluatePreconditions, parsePreconditions } from '../http/preconditions.ts';
 import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
-import type { AnswerOnce } from '../idempotency/answer-once.ts';
+import type { KeyReader } from '../idempotency/keyed-request.ts';
 import {
   newPlantSchema,
   type Plant,
@@ -14,7 +14,6 @@ import {
   plantSchema,
   type StoredPlant,
 } from './plant.ts';
-import type { PlantCondition } from './plant-changer.ts';
 import { PlantChangedError } from './plant-errors.ts';
 import { cursorAfter, noQuerySchema, plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
 import { entityTag, representPage, representPlant } from './plant-representation.ts';
@@ -26,7 +25,7 @@ type PlantRoutesOptions = {
   requireWriteScope: RequestHandler;
   /** For PATCH: its response contains the stored plant, so it also reads. */
   requireBothScopes: RequestHandler;
-  answerOnce: AnswerOnce;
+  readKey: KeyReader;
   /** The maximum size of a body, in bytes, and the slots for large ones. */
   bodies: { limit: number; slots: BodySlots };
   outputBudget: OutputBudget;
@@ -37,7 +36,7 @@ const PATCH_TYPES = ['application/merge-patch+json', 'application/json'];
 
 /** Adds the operations on plants (specification §4). The token is checked before the body is read. */
 export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) => {
-  const { plants, requireReadScope, requireWriteScope, requireBothScopes, answerOnce, bodies, outputBudget } = options;
+  const { plants, requireReadScope, requireWriteScope, requireBothScopes, readKey, bodies, outputBudget } = options;
   const parse = (bytes: Buffer) => parseJson(bytes);
   const readJson = createBodyReader({ ...bodies, parse, mediaTypes: ['application/json'] });
   const readMergePatch = createBodyReader({ ...bodies, parse, mediaTypes: PATCH_TYPES });
@@ -52,12 +51,10 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     sendJsonText(response, JSON.stringify({ name, tag } satisfies Plant), outputBudget);
   const update = async (request: Request, response: Response, change: PlantChange) => {
     const { id } = parseParameters(plantPathSchema, request.params);
-    const condition = conditionOf(request);
-    const body = () => JSON.stringify(change);
-    const plant = await answerOnce(request, response, body, (isAbandoned, keyed) =>
-      plants.update({ id, change, condition, isAbandoned, keyed }),
-    );
-    sendPlant(response, plant);
+    const preconditions = parsePreconditions(request);
+    const keyed = await readKey(request, response, () => JSON.stringify(change));
+    const plant = await plants.change({ id, change, preconditions, keyed }, () => response.destroyed);
+    sendPlant(response, plant as StoredPlant);
   };
 
   router
@@ -71,8 +68,8 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     })
     .post(requireWriteScope, async (request, response) => {
       const plant = await readNewPlant(request, response);
-      const body = () => representPlant(plant);
-      await answerOnce(request, response, body, (isAbandoned, key) => plants.create(plant, isAbandoned, key));
+      const keyed = await readKey(request, response, () => representPlant(plant));
+      await plants.create(plant, () => response.destroyed, keyed);
       sendPlant(response, plant);
     })
     .all(handleOtherMethods({ Allow: 'GET, HEAD, POST, OPTIONS' }));
@@ -82,14 +79,14 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     .get(requireReadScope, async (request, response) => {
       const { id } = parseParameters(plantPathSchema, request.params);
       parseParameters(noQuerySchema, request.query);
-      const json = representPlant(await plants.find(id, () => response.destroyed));
-      const tag = entityTag(json);
-      const outcome = parsePreconditions(request)?.(tag);
+      const plant = await plants.find(id, () => response.destroyed);
+      const tag = entityTag(plant);
+      const outcome = evaluatePreconditions(request, tag);
       if (outcome === 'failed') throw new PlantChangedError(id);
       response.setHeader('ETag', tag);
       response.setHeader('Cache-Control', 'private, no-cache');
       if (outcome === 'notModified') response.status(304).end();
-      else sendJsonText(response, json, outputBudget);
+      else sendJsonText(response, representPlant(plant), outputBudget);
     })
     .put(requireWriteScope, async (request, response) => {
       const { name, tag = null } = await readPlant(request, response);
@@ -100,10 +97,9 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     })
     .delete(requireWriteScope, async (request, response) => {
       const { id } = parseParameters(plantPathSchema, request.params);
-      const condition = conditionOf(request);
-      await answerOnce(request, response, noBody, (isAbandoned, keyed) =>
-        plants.delete({ id, condition, isAbandoned, keyed }),
-      );
+      const preconditions = parsePreconditions(request);
+      const keyed = await readKey(request, response, () => '');
+      await plants.change({ id, change: 'delete', preconditions, keyed }, () => response.destroyed);
       response.status(204).end();
     })
     .all(
@@ -112,13 +108,6 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
         'Accept-Patch': PATCH_TYPES.join(', '),
       }),
     );
-};
-
-const noBody = () => '';
-
-const conditionOf = (request: Request): PlantCondition | undefined => {
-  const evaluate = parsePreconditions(request);
-  return evaluate && ((plant) => evaluate(entityTag(representPlant(plant))) === 'met');
 };
 
 /** A link to the next page of the same list (RFC 8288). */

@@ -3,9 +3,8 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import type { BatchLimits } from '../batching/batch-queue.ts';
 import type { ObservedQueue } from '../batching/queue-observer.ts';
 import { readConfig } from '../config/config.ts';
-import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import { limitRequests } from '../request-limits.ts';
-import type { KeyedPlantRepository } from './keyed-plant-repository.ts';
+import { PlantUnknownError } from './plant-errors.ts';
 import type { PlantRepository } from './plant-repository.ts';
 import { createPlantService, type PlantService } from './plant-service.ts';
 
@@ -21,7 +20,7 @@ const limits: BatchLimits = {
 
 const queues = ['writes', 'reads', 'pages', 'longReads', 'searches', 'changes', 'lockedPlants'] as const;
 
-/** A service with a fake repository, which also has what that for requests with a key has. */
+/** A service with a fake repository. */
 const createService = (
   repository: object,
   overrides: Partial<BatchLimits> = {},
@@ -33,11 +32,13 @@ const createService = (
       return undefined;
     },
     repository: repository as PlantRepository,
-    keyedRepository: repository as KeyedPlantRepository,
-    limits: Object.fromEntries(queues.map((name) => [name, { ...limits, ...overrides }])) as Record<
-      (typeof queues)[number],
-      BatchLimits
-    >,
+    limits: {
+      lockTimeout: 400,
+      ...(Object.fromEntries(queues.map((name) => [name, { ...limits, ...overrides }])) as Record<
+        (typeof queues)[number],
+        BatchLimits
+      >),
+    },
   });
 
 /** Enough turns of the event loop for everything in these tests. */
@@ -67,6 +68,8 @@ const failureOf = (operation: Promise<unknown>) => {
   return failure;
 };
 
+/** The client. */
+const stays = () => false;
 const never = () => new Promise<never>(() => {});
 
 test('a page that is read twice, because it has a long plant, has one deadline', async () => {
@@ -82,7 +85,7 @@ test('a page that is read twice, because it has a long plant, has one deadline',
       return never();
     },
   });
-  const failure = failureOf(service.list({ limit: 10 }));
+  const failure = failureOf(service.list({ limit: 10 }, stays));
   await pass(900);
   firstRead.resolve([undefined]);
   await turn();
@@ -93,129 +96,127 @@ test('a page that is read twice, because it has a long plant, has one deadline',
   expect(failure).toEqual({ name: 'DatabaseTimeoutError' });
 });
 
-test.each(['update', 'delete'] as const)(
-  '%s with a condition has one deadline for reading and writing',
-  async (name) => {
-    const read = Promise.withResolvers<unknown>();
-    const service = createService({ findByIds: () => read.promise, update: never, delete: never });
-    const failure = failureOf(
-      name === 'update'
-        ? service.update({ id: 1n, change: {}, condition: () => true })
-        : service.delete({ id: 1n, condition: () => true }),
-    );
-    await pass(900);
-    read.resolve(new Map([[1n, { id: 1n, name: 'Fir' }]]));
+test.each([{ name: 'Fir' }, 'delete'] as const)(
+  'a change, %j, is not sent if its client disconnects before',
+  async (change) => {
+    const sent: bigint[] = [];
+    const first = Promise.withResolvers<object>();
+    const service = createService({
+      change: ({ id }: { id: bigint }) => {
+        sent.push(id);
+        return first.promise;
+      },
+    });
+    const outcomes = [1n, 2n, 3n].map((id) => failureOf(service.change({ id, change }, () => id === 2n)));
     await turn();
-    await pass(limits.deadline - 900 - 1);
-    expect(failure).toEqual({});
-    await pass(1);
-    expect(failure).toEqual({ name: 'OutcomeUnknownError' });
+    first.resolve({});
+    await turn();
+    expect(sent).toEqual([1n, 3n]);
+    expect(outcomes).toEqual([{}, { name: 'OverloadedError' }, {}]);
   },
 );
 
-test('a change with a key has one deadline for looking the key up, reading and writing', async () => {
-  const lookUp = Promise.withResolvers<undefined>();
-  const service = createService({
-    findByIds: async () => new Map([[1n, { id: 1n, name: 'Fir' }]]),
-    ...{ unlessInUse: (_keyed: object, send: () => unknown) => send(), find: () => lookUp.promise, change: never },
-  });
-  const keyed = { key: 'a', fingerprint: 'b', startedAt: 0 } as KeyedRequest;
-  const failure = failureOf(service.update({ id: 1n, change: {}, condition: () => true, keyed }));
-  await pass(900);
-  lookUp.resolve(undefined);
-  await turn();
-  await pass(limits.deadline - 900 - 1);
-  expect(failure).toEqual({});
-  await pass(1);
-  expect(failure).toEqual({ name: 'OutcomeUnknownError' });
-});
-
-test.each(['update', 'delete'] as const)('%s is not sent if its client disconnects before', async (name) => {
-  const sent: bigint[] = [];
-  const first = Promise.withResolvers<object>();
-  const send = (id: bigint) => {
-    sent.push(id);
-    return first.promise;
+describe('a plant that is too long to share a statement', () => {
+  /** Plants with ids below 100 are short, those below 200 are long, and others do not exist. */
+  const start = () => {
+    const shared: bigint[][] = [];
+    const long: { id: bigint; end: () => void }[] = [];
+    const service = createService(
+      {
+        findByIds: async (ids: bigint[]) => {
+          shared.push(ids);
+          const found = ids.filter((id) => id < 200n);
+          return new Map(found.map((id) => [id, id < 100n ? { id, name: 'short' } : 'long']));
+        },
+        find: (id: bigint) =>
+          new Promise((resolve, reject) =>
+            long.push({
+              id,
+              end: () => (id === 150n ? reject(new PlantUnknownError(id)) : resolve({ id, name: 'long' })),
+            }),
+          ),
+      },
+      { batches: 2 },
+    );
+    const find = (id: bigint, isAbandoned = stays) =>
+      service.find(id, isAbandoned).then(
+        ({ id, name }) => `${id} ${name}`,
+        ({ name }: Error) => name,
+      );
+    return { find, shared, long };
   };
-  const service = createService({ update: send, delete: send });
-  const start = (id: bigint, isAbandoned: () => boolean) =>
-    name === 'update' ? service.update({ id, change: {}, isAbandoned }) : service.delete({ id, isAbandoned });
-  const outcomes = [1n, 2n, 3n].map((id) => failureOf(start(id, () => id === 2n)));
-  await turn();
-  first.resolve({});
-  await turn();
-  expect(sent).toEqual([1n, 3n]);
-  expect(outcomes).toEqual([{}, { name: 'OverloadedError' }, {}]);
-});
 
-test('a change that has to read again after a concurrent change has one deadline for all reads', async () => {
-  let reads = 0;
-  const write = Promise.withResolvers<undefined>();
-  const service = createService({
-    findByIds: async () => {
-      reads++;
-      return reads === 1 ? new Map([[1n, { id: 1n, name: 'Fir' }]]) : never();
-    },
-    update: () => write.promise,
+  test('is read in a statement of its own, few at a time', async () => {
+    const { find, shared, long } = start();
+    const outcomes = Promise.all([1n, 101n, 1n, 102n, 103n, 300n].map((id) => find(id)));
+    await turn();
+    expect(shared).toEqual([[1n, 101n, 102n, 103n, 300n]]);
+    expect(long.map(({ id }) => id)).toEqual([101n, 102n]);
+    long[0]?.end();
+    await turn();
+    expect(long.map(({ id }) => id)).toEqual([101n, 102n, 103n]);
+    for (const { end } of long) end();
+    expect(await outcomes).toEqual(['1 short', '101 long', '1 short', '102 long', '103 long', 'PlantUnknownError']);
   });
-  const failure = failureOf(service.update({ id: 1n, change: {}, condition: () => true }));
-  await pass(900);
-  write.resolve(undefined);
-  await turn();
-  expect(reads).toBe(2);
-  await pass(limits.deadline - 900 - 1);
-  expect(failure).toEqual({});
-  await pass(1);
-  expect(failure).toEqual({ name: 'DatabaseTimeoutError' });
-});
 
-test('a change that conflicts with others until its deadline fails, and is not sent afterwards', async () => {
-  let changes = 0;
-  const service = createService({
-    findByIds: async ([id]: bigint[]) => new Map([[id, { id, name: 'Fir' }]]),
-    update: async () => {
-      changes++;
-      jest.advanceTimersByTime(limits.deadline / 3);
-    },
+  test('is unknown if it is deleted between the two reads', async () => {
+    const { find, long } = start();
+    const found = find(150n);
+    await turn();
+    long[0]?.end();
+    expect(await found).toBe('PlantUnknownError');
   });
-  await expect(service.update({ id: 1n, change: { name: 'Yew' }, condition: () => true })).rejects.toThrow(
-    'Too many concurrent changes to this plant.',
-  );
-  await turn();
-  expect(changes).toBe(3);
+
+  test('is not read for a client that has disconnected', async () => {
+    const { find, long } = start();
+    let isGone = false;
+    const outcomes = [101n, 102n, 103n, 104n].map((id) => find(id, () => isGone && id === 103n));
+    await turn();
+    isGone = true;
+    for (let index = 0; index < 3; index++) {
+      long[index]?.end();
+      await turn();
+    }
+    expect(long.map(({ id }) => id)).toEqual([101n, 102n, 104n]);
+    expect(await Promise.all(outcomes)).toEqual(['101 long', '102 long', 'OverloadedError', '104 long']);
+  });
+
+  test('has the remaining time of its request', async () => {
+    const { find, long } = start();
+    const found = find(101n);
+    await turn();
+    await pass(limits.deadline);
+    expect(await found).toBe('DatabaseTimeoutError');
+    long[0]?.end();
+  });
 });
 
 describe('bytes of a waiting request', () => {
   const long = 'x'.repeat(10_000);
   const plant = { id: 1n, name: long, tag: long };
   const cases: [string, string, (service: PlantService) => Promise<unknown>, number][] = [
-    ['create a plant', 'writes', (service) => service.create(plant, () => false), 40_000],
-    ['change a plant', 'changes', (service) => service.update({ id: 1n, change: { name: long, tag: long } }), 40_000],
-    ['remove the tag', 'changes', (service) => service.update({ id: 1n, change: { name: long, tag: null } }), 20_000],
+    ['create a plant', 'writes', (service) => service.create(plant, stays), 40_000],
     [
-      'change a long plant conditionally',
+      'change a plant',
       'changes',
-      (service) => service.update({ id: 1n, change: { name: 'Fir' }, condition: () => true }),
-      40_006,
-    ],
-    [
-      'delete a long plant conditionally',
-      'changes',
-      (service) => service.delete({ id: 1n, condition: () => true }),
+      (service) => service.change({ id: 1n, change: { name: long, tag: long } }, stays),
       40_000,
     ],
-    ['search', 'searches', (service) => service.list({ limit: 1000, tag: long, nameContains: long }), 40_000],
-    ['list a page', 'pages', (service) => service.list({ limit: 1000 }), 0],
+    [
+      'remove the tag',
+      'changes',
+      (service) => service.change({ id: 1n, change: { name: long, tag: null } }, stays),
+      20_000,
+    ],
+    ['search', 'searches', (service) => service.list({ limit: 1000, tag: long, nameContains: long }, stays), 40_000],
+    ['list a page', 'pages', (service) => service.list({ limit: 1000 }, stays), 0],
   ];
   test.each(cases)('%s', async (_title, name, request, bytes) => {
     const observed = new Map<string, ObservedQueue>();
     const ended = Promise.withResolvers<never>();
     const wait = () => ended.promise;
     const service = createService(
-      {
-        findByIds: async () => new Map([[1n, plant]]),
-        ...{ create: wait, update: wait, delete: wait, search: wait, list: wait },
-      },
+      { insert: wait, change: wait, search: wait, list: wait },
       { batchItems: 1 },
       observed,
     );
@@ -235,7 +236,6 @@ test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
   const unblocked = Promise.withResolvers<void>();
   const observed = new Map<string, ObservedQueue>();
   const service = createPlantService({
-    keyedRepository: {} as KeyedPlantRepository,
     repository: { list: (pages: unknown[]) => unblocked.promise.then(() => pages.map(() => ({ ids: [] }))) } as never,
     limits: limitRequests(readConfig({ QUEUE_LIMIT: '2000' })),
     observeQueue: (name, queue) => {
@@ -244,7 +244,7 @@ test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
     },
   });
   const list = () =>
-    service.list({ limit: 1000 }).then(
+    service.list({ limit: 1000 }, stays).then(
       () => 'done',
       (error: Error) => error.name,
     );

@@ -4,28 +4,29 @@ import { createStatementQueue } from '../batching/statement-queue.ts';
 import { isStatementTimeout, OutcomeUnknownError } from '../database/database-error.ts';
 import { DatabaseTimeoutError, startTimer } from '../database/within-time.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
-import type { KeyedPlant, KeyedPlantRepository } from './keyed-plant-repository.ts';
 import { createLockedPlants } from './locked-plants.ts';
-import { type NewPlant, textBytes } from './plant.ts';
-import { createPlantChanger } from './plant-changer.ts';
-import { PlantLockedError, SearchTimeoutError } from './plant-errors.ts';
+import { type NewPlant, type StoredPlant, textBytes } from './plant.ts';
+import { PlantLockedError, PlantUnknownError, SearchTimeoutError } from './plant-errors.ts';
 import type { PageRequest, PlantFilter, PlantPage } from './plant-pages.ts';
-import { createPlantReader } from './plant-reader.ts';
-import type { PlantRepository } from './plant-repository.ts';
+import type { ChangeRequest, PlantRepository } from './plant-repository.ts';
 
 /**
- * Writes, reads and pages of all plants are batched: several requests share a statement. Long reads, searches and
- * changes have a statement each. Each queue uses only its share of the connections; see request-limits.ts.
+ * Creations, reads and pages of all plants are batched: several requests share a statement. Long reads, searches and
+ * changes have a statement each; creations and changes are refused if their plant was found locked while they waited. Each queue uses only its share of the connections; see request-limits.ts.
  */
 type QueueName = 'writes' | 'reads' | 'pages' | 'longReads' | 'searches' | 'changes' | 'lockedPlants';
 
+/** `lockTimeout`: how long a statement may wait for a lock, in ms. */
+export type PlantLimits = Record<QueueName, BatchLimits> & { lockTimeout: number };
+
 type PlantServiceOptions = {
   repository: PlantRepository;
-  /** For requests with an Idempotency-Key. */
-  keyedRepository: KeyedPlantRepository;
-  limits: Record<QueueName, BatchLimits>;
+  limits: PlantLimits;
   observeQueue?: (name: QueueName, queue: ObservedQueue) => QueueObserver | undefined;
 };
+
+/** Whether the client has disconnected. What was not sent to PostgreSQL yet is then dropped. */
+type IsAbandoned = () => boolean;
 
 /** The approximate size of a plant on a page, in bytes. */
 const PLANT_BYTES = 100;
@@ -33,9 +34,10 @@ const PLANT_BYTES = 100;
 const LATE = 'The database did not respond in time.';
 const lateRead = () => new DatabaseTimeoutError();
 const lateWrite = () => new OutcomeUnknownError(LATE);
+const lateSearch = () => new SearchTimeoutError(LATE);
 
-/** The operations on plants, each with a queue of its own. */
-export const createPlantService = ({ repository, keyedRepository, limits, observeQueue }: PlantServiceOptions) => {
+/** The operations on plants. All throw {OverloadedError} or any database error, and changes {OutcomeUnknownError}. */
+export const createPlantService = ({ repository, limits, observeQueue }: PlantServiceOptions) => {
   const settingsOf = (name: QueueName, lateError: () => Error) => ({
     lateError,
     observe: (queue: ObservedQueue) => observeQueue?.(name, queue),
@@ -45,26 +47,33 @@ export const createPlantService = ({ repository, keyedRepository, limits, observ
   const noteRequest = () => {
     lastRequestAt = performance.now();
   };
-  const noted =
-    <Parameters extends unknown[], Result>(run: (...parameters: Parameters) => Result) =>
-    (...parameters: Parameters): Result => {
-      noteRequest();
-      return run(...parameters);
-    };
-  const locked = createLockedPlants(settingsOf('lockedPlants', lateWrite));
-  const store = (plants: KeyedPlant[], lockTimeout?: number) =>
-    (plants.some(({ request }) => request) ? keyedRepository : repository).create(plants, lockTimeout);
-  const createUnlocked = async (plants: KeyedPlant[]): Promise<(undefined | Error)[]> => {
-    if (!locked.isAnyLocked()) return store(plants);
-    const unlocked = plants.filter(({ id }) => !locked.isLocked(id));
-    const outcomes = unlocked.length > 0 ? await store(unlocked) : [];
-    const outcomeOf = new Map(unlocked.map((plant, index) => [plant, outcomes[index]]));
-    return plants.map((plant) => (outcomeOf.has(plant) ? outcomeOf.get(plant) : new PlantLockedError()));
-  };
+  const refuse = ({ id }: { id: bigint }) => (locked.has(id) ? new PlantLockedError() : undefined);
   const writes = createBatchQueue({
     ...settingsOf('writes', lateWrite),
-    run: createUnlocked,
+    run: repository.insert,
     bytesOf: textBytes,
+    refuse,
+  });
+  const changes = createBatchQueue({
+    ...settingsOf('changes', lateWrite),
+    run: async ([request]: ChangeRequest[]) => [await repository.change(request as ChangeRequest)],
+    bytesOf: bytesOfChange,
+    refuse,
+    limits: { ...limits.changes, batchItems: 1 },
+  });
+  const locked = createLockedPlants({
+    send: createStatementQueue(settingsOf('lockedPlants', lateWrite)),
+    limits: limits.lockedPlants,
+    lockTimeout: limits.lockTimeout,
+    lateError: lateWrite,
+  });
+  const reads = createBatchQueue({
+    ...settingsOf('reads', lateRead),
+    run: async (ids: bigint[]) => {
+      const found = await repository.findByIds([...new Set(ids)]);
+      return ids.map((id) => found.get(id) ?? new PlantUnknownError(id));
+    },
+    bytesOf: () => 0,
   });
   const pages = createBatchQueue({
     ...settingsOf('pages', lateRead),
@@ -74,60 +83,69 @@ export const createPlantService = ({ repository, keyedRepository, limits, observ
     resultBytesOf: ({ limit }: PageRequest) => limit * PLANT_BYTES,
   });
   const longReads = createStatementQueue(settingsOf('longReads', lateRead));
-  const searches = createStatementQueue(settingsOf('searches', () => new SearchTimeoutError(LATE)));
-  const changes = createStatementQueue(settingsOf('changes', lateWrite));
-  const find = createPlantReader({ ...settingsOf('reads', lateRead), repository, longReads });
-  const changer = createPlantChanger({ repository, keyedRepository, changes, locked, find, limits: limits.changes });
-
-  const search = async (request: PageRequest & PlantFilter): Promise<PlantPage> => {
-    try {
-      return await repository.search(request);
-    } catch (error) {
-      throw isStatementTimeout(error) ? new SearchTimeoutError(LATE, { cause: error }) : error;
-    }
-  };
+  const searches = createStatementQueue(settingsOf('searches', lateSearch));
 
   return {
     /**
-     * Stores a plant and resolves once it is committed. Drops it if `isAbandoned` before it is sent to PostgreSQL.
-     * @throws {PlantIdTakenError} {OverloadedError} {OutcomeUnknownError} or any database error
+     * Stores a plant and resolves once it is committed.
+     * @throws {PlantIdTakenError} {KeyReusedError}
      */
-    create: (newPlant: NewPlant, isAbandoned: () => boolean, request?: KeyedRequest): Promise<void> => {
+    create: (newPlant: NewPlant, isAbandoned: IsAbandoned, keyed?: KeyedRequest): Promise<void> => {
       noteRequest();
-      const plant = request ? { ...newPlant, request } : newPlant;
-      const sendOnce = async (lockTimeout: number) => {
-        const [outcome] = await store([plant], lockTimeout);
+      const timeLeft = startTimer(limits.writes.deadline);
+      const plant = keyed ? { ...newPlant, keyed } : newPlant;
+      const first = locked.has(plant.id) ? undefined : writes.add(plant, isAbandoned);
+      const send = async () => {
+        const [outcome] = await repository.insert([plant]);
         if (outcome) throw outcome;
       };
-      const send = (lockTimeout: number) =>
-        request ? keyedRepository.unlessInUse(request, () => sendOnce(lockTimeout)) : sendOnce(lockTimeout);
-      const timeLeft = startTimer(limits.writes.deadline);
-      const share = () => writes.add(plant, isAbandoned, timeLeft());
-      return locked.run(plant.id, { share, send, bytes: textBytes(plant), isAbandoned, timeLeft });
+      return locked.retry(plant.id, first, { send, bytes: textBytes(plant), timeLeft, isAbandoned });
     },
-    /** When the last operation began, in ms of the monotonic clock. */
-    lastRequestAt: (): number => lastRequestAt,
-    /** @throws {OverloadedError} {SearchTimeoutError} or any database error */
-    list: async (request: PageRequest & PlantFilter, isAbandoned?: () => boolean): Promise<PlantPage> => {
+
+    /** See `change` of the repository. */
+    change: (request: ChangeRequest, isAbandoned: IsAbandoned): Promise<StoredPlant | undefined> => {
+      noteRequest();
+      const timeLeft = startTimer(limits.changes.deadline);
+      const first = locked.has(request.id) ? undefined : changes.add(request, isAbandoned);
+      const send = () => repository.change(request);
+      return locked.retry(request.id, first, { send, bytes: bytesOfChange(request), timeLeft, isAbandoned });
+    },
+
+    /** @throws {PlantUnknownError} */
+    find: async (id: bigint, isAbandoned: IsAbandoned): Promise<StoredPlant> => {
+      noteRequest();
+      const timeLeft = startTimer(limits.reads.deadline);
+      const found = await reads.add(id, isAbandoned);
+      if (found !== 'long') return found;
+      return longReads({ send: () => repository.find(id), bytes: 0, timeout: timeLeft(), isAbandoned });
+    },
+
+    /** @throws {SearchTimeoutError} */
+    list: async (request: PageRequest & PlantFilter, isAbandoned: IsAbandoned): Promise<PlantPage> => {
       noteRequest();
       const { ids, tag, nameContains, ...page } = request;
+      const send = () => repository.search(request);
       if (tag !== undefined || nameContains !== undefined) {
         const bytes = textBytes({ name: nameContains, tag });
-        const timeout = limits.searches.deadline;
-        return searches({ send: () => search(request), bytes, timeout, isAbandoned });
+        return searches({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch(throwSearchTimeout);
       }
       const timeLeft = startTimer(limits.pages.deadline);
       const shared = ids ? undefined : await pages.add(page, isAbandoned);
-      if (shared) return shared;
-      return longReads({ send: () => repository.search(request), bytes: 0, timeout: timeLeft(), isAbandoned });
+      return shared ?? longReads({ send, bytes: 0, timeout: timeLeft(), isAbandoned });
     },
-    /** See `createPlantReader`. */
-    find: noted(find),
-    /** See `createPlantChanger`. */
-    update: noted(changer.update),
-    /** See `createPlantChanger`. */
-    delete: noted(changer.delete),
+
+    /** When the last operation began, in ms of the monotonic clock. */
+    lastRequestAt: (): number => lastRequestAt,
+
+    /** What requests hold, besides the queues. */
+    inUse: () => ({ lockedPlants: locked.count() }),
   };
 };
 
 export type PlantService = ReturnType<typeof createPlantService>;
+
+const bytesOfChange = ({ change }: ChangeRequest) => (change === 'delete' ? 0 : textBytes(change));
+
+const throwSearchTimeout = (error: unknown): never => {
+  throw isStatementTimeout(error) ? new SearchTimeoutError(LATE, { cause: error }) : error;
+};

@@ -48,6 +48,14 @@ export type Plant = z.infer<typeof plantSchema>;
 /** A plant as it is stored and read. */
 export type StoredPlant = NewPlant;
 
+/** What a request demands of the stored version of a plant, by entity tags (RFC 9110 §13.1). */
+export type Preconditions = {
+  /** One of them must be that of the version. Undefined: any version will do. */
+  ifMatch?: string[] | undefined;
+  /** None of them may be; `*`: no version may be stored. */
+  ifNoneMatch?: string[] | '*' | undefined;
+};
+
 /** The number of characters of its name and tag. */
 export const lengthOf = ({ name, tag }: PlantText = {}): number => (name?.length ?? 0) + (tag?.length ?? 0);
 

@@ -21,7 +21,7 @@ const BODY_NOT_HTTP = new ApiError(commonErrors.requestNotHttp, 'The body is not
 const REQUEST_TOO_SLOW = new ApiError(commonErrors.requestTooSlow);
 
 type RefusalsOptions = {
-  connections: Pick<Connections, 'find' | 'enqueue' | 'replaceLast' | 'endInStages'>;
+  connections: Pick<Connections, 'find' | 'enqueue' | 'replaceLast' | 'endInStages' | 'isLingering'>;
   /** Called with each error that is sent. */
   onRefused?: ((error: ApiError) => void) | undefined;
 };
@@ -65,6 +65,8 @@ export const createRefusals = ({ connections, onRefused = () => {} }: RefusalsOp
    * first. A request that already has its response gets no second one.
    */
   const respondToClientError = (error: ClientError, socket: Socket): void => {
+    // The rest of its request no longer matters, not even that it takes long or ends early.
+    if (connections.isLingering(socket)) return;
     const apiError = toApiError(error);
     const { current, last, unfinished } = connections.find(socket) ?? {};
     // Node.js reports a request once. The connection stays open, and the next request on it has its own timeout.

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Response } from 'express';
+import { createLingering, type LingerTimes } from './lingering.ts';
 import { readInSlices } from './read-in-slices.ts';
 
 /**
@@ -9,14 +10,6 @@ import { readInSlices } from './read-in-slices.ts';
  */
 const MAX_WAITING = 2000;
 const FEW_WAITING = 4;
-
-/** How long a client has to read its last response before the connection is destroyed, in ms. */
-const LINGER_TIME = 1000;
-/**
- * How many connections may linger. Each holds up to 64 KiB that is read but not parsed. During a flood of rejected
- * requests, the oldest are destroyed sooner.
- */
-const MAX_LINGERING = 256;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -32,7 +25,7 @@ type Connection = {
   last?: ServedResponse | undefined;
   /** A request that was answered before its body was complete, until the rest arrives. */
   unfinished?: IncomingMessage | undefined;
-  /** Response bytes that the client has accepted, and when that count last changed, in ms. */
+  /** Bytes that the client has accepted, and those it still sends; and when that count last changed, in ms. */
   accepted: number;
   acceptedAt: number;
 };
@@ -56,16 +49,15 @@ const noteUnfinished = (connection: Connection) => {
  * The open connections of a server. Each has at most one request in progress; pipelined requests (RFC 9112 §9.3.2)
  * wait. Parsing pauses while requests wait, or while the body of the request in progress is not being read.
  */
-export const createConnections = () => {
+export const createConnections = ({ lingerTimes }: { lingerTimes?: LingerTimes | undefined } = {}) => {
   const connections = new Map<Socket, Connection>();
-  const lingering = new Map<Socket, NodeJS.Timeout>();
+  const lingering = createLingering(lingerTimes);
   let totalWaiting = 0;
 
   const forget = (socket: Socket) => {
     totalWaiting -= connections.get(socket)?.waiting.length ?? 0;
     connections.delete(socket);
-    clearTimeout(lingering.get(socket));
-    lingering.delete(socket);
+    lingering.remove(socket);
   };
 
   const startNext = (socket: Socket, connection: Connection) => {
@@ -96,15 +88,11 @@ export const createConnections = () => {
 
   /**
    * Sends the last bytes of a connection and closes it in stages (RFC 9112 §9.6). An immediate close would reset the
-   * connection, and a client that is still sending would lose the response. If the client does not close its side, the
-   * connection is destroyed after LINGER_TIME.
+   * connection, and a client that is still sending would lose the response.
    */
   const endInStages = (socket: Socket, bytes = ''): void => {
-    socket.pause();
     if (socket.writable) socket.end(bytes);
-    lingering.set(socket, setTimeout(() => socket.destroy(), LINGER_TIME).unref());
-    const [oldest] = lingering.keys();
-    if (lingering.size > MAX_LINGERING) oldest?.destroy();
+    lingering.add(socket);
   };
 
   return {
@@ -114,10 +102,15 @@ export const createConnections = () => {
       socket.once('close', () => forget(socket));
       // Node.js calls this once a response with `Connection: close` is sent.
       socket.destroySoon = () => endInStages(socket);
-      readInSlices(socket, () => connection.waiting.length > 0 || isUnread(connection.current?.req));
+      readInSlices(
+        socket,
+        () => (connection.waiting.length > 0 || isUnread(connection.current?.req)) && !lingering.has(socket),
+      );
     },
     enqueue,
     endInStages,
+    isLingering: lingering.has,
+    stopLingering: lingering.stop,
     /** Calls `handle` when it is the request's turn. `isLast`: no other request waits behind it. */
     serve: (request: IncomingMessage, response: ServerResponse, handle: (isLast: boolean) => void): void => {
       const { socket } = request;
@@ -135,6 +128,11 @@ export const createConnections = () => {
     replaceLast: (socket: Socket, start: () => void): void => {
       connections.get(socket)?.waiting.splice(-1, 1, start);
     },
+    /** Requests in progress or waiting, and connections that linger. */
+    inUse: () => ({
+      requests: totalWaiting + [...connections.values()].filter(({ current }) => current !== undefined).length,
+      lingering: lingering.count(),
+    }),
     find: (socket: Socket): Pick<Connection, 'current' | 'last' | 'unfinished'> | undefined => connections.get(socket),
     /** Makes the last response on each connection close it, unless its header is already sent. */
     closeBehindResponses: (): void => {
@@ -145,11 +143,15 @@ export const createConnections = () => {
     /** Whether a response is complete but not yet sent. Node.js considers such a connection idle. */
     isSending: (): boolean =>
       connections.values().some(({ current }) => current?.writableEnded === true && !current.writableFinished),
-    /** Disconnects clients that have accepted no response bytes for `timeout` ms, or for the response's `allowedPause`. */
+    /**
+     * Disconnects clients that have accepted no response bytes for `timeout` ms, or for the response's `allowedPause`. A client
+     * whose bytes are discarded may send all of them first.
+     */
     disconnectStalled: (timeout: number): void => {
       const now = performance.now();
       for (const [socket, connection] of connections) {
-        const accepted = socket.bytesWritten - socket.writableLength;
+        const discarded = lingering.has(socket) ? socket.bytesRead : 0;
+        const accepted = socket.bytesWritten - socket.writableLength + discarded;
         if (socket.writableLength === 0 || accepted !== connection.accepted) {
           connection.accepted = accepted;
           connection.acceptedAt = now;
@@ -161,12 +163,16 @@ export const createConnections = () => {
      * Closes connections whose clients are gone, which Node.js would notice only when it sends the response. A client that has
      * ended its side may still wait for the response, or may have closed the connection. In the second case its system resets
      * the connection when data arrives, here an interim response (RFC 9110 §15.2). An empty write detects a reset while the
-     * connection is not being read.
+     * connection is not being read. A client that writes its whole body before it reads a response larger than the buffers of
+     * the system would wait for ever: the rest of a body that is not read is discarded once the response has begun.
      */
     probe: (): void => {
       for (const [socket, { current }] of connections) {
-        if (current === undefined || current.headersSent || !socket.writable) continue;
-        if (!socket.readableEnded) {
+        if (current === undefined || !socket.writable) continue;
+        if (current.headersSent) {
+          const isLast = current.getHeader('Connection') === 'close';
+          if (isLast && isUnread(current.req)) lingering.discardInput(socket);
+        } else if (!socket.readableEnded) {
           if (socket.isPaused()) socket.write(NOTHING);
         } else if (current.req.httpVersion === '1.1') current.writeContinue();
       }

@@ -6,12 +6,11 @@ import type { ApiError } from '../http/api-error.ts';
 import { OperationalError } from '../operational-error.ts';
 import { CONNECT_NOT_ALLOWED, createRefusals, REQUEST_NOT_HTTP } from './client-errors.ts';
 import { createConnections } from './connections.ts';
+import type { LingerTimes } from './lingering.ts';
 import type { MessageClasses } from './message-classes.ts';
 
 /** In ms. Load balancers usually keep connections for 60 s. They must close a connection first, or a request may be lost. */
 const KEEP_ALIVE_TIMEOUT = 75_000;
-/** How often to check for slow requests and stalled responses, in ms. */
-const TIMEOUT_CHECK_INTERVAL = 1000;
 /** How often to close idle connections while the server stops, in ms. */
 const IDLE_CLOSE_INTERVAL = 50;
 
@@ -26,13 +25,17 @@ type HttpServerOptions = {
   maxConnections?: number;
   /** The variables that configure the address, for error messages. */
   addressVariables?: string;
+  /** How often to check for slow requests, stalled responses and clients that are gone, in ms. */
+  checkInterval?: number;
+  lingerTimes?: LingerTimes;
   /** Called with each error response that does not come from the handler. */
   onRefused?: ((error: ApiError) => void) | undefined;
 };
 
 /** An HTTP server that stops without losing requests. */
 export const createHttpServer = (options: HttpServerOptions) => {
-  const { handler, classes, requestTimeout, maxConnections, addressVariables = 'PORT or HOST', onRefused } = options;
+  const { handler, classes, requestTimeout, maxConnections, lingerTimes, onRefused } = options;
+  const { addressVariables = 'PORT or HOST', checkInterval = 1000 } = options;
   const server = createServer({
     ...classes,
     requestTimeout,
@@ -40,12 +43,12 @@ export const createHttpServer = (options: HttpServerOptions) => {
     // The app responds to a request without a Host with an Error.
     requireHostHeader: false,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
-    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL,
+    connectionsCheckingInterval: checkInterval,
   });
   // A client that ends its side after its last request still gets its responses. The types of Node.js lack the option.
   Object.assign(server, { httpAllowHalfOpen: true });
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
-  const connections = createConnections();
+  const connections = createConnections({ lingerTimes });
   const { refuseRequest, refuseConnection, respondToClientError } = createRefusals({ connections, onRefused });
   let closing = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse) =>
@@ -66,16 +69,18 @@ export const createHttpServer = (options: HttpServerOptions) => {
   server.on('connect', (_request, socket: Socket) => {
     // Node.js removes its own listener. Without this one, a reset connection would crash the process.
     socket.on('error', () => {});
-    socket.removeAllListeners('data');
-    connections.enqueue(socket, () => refuseConnection(socket, CONNECT_NOT_ALLOWED));
+    // Node.js no longer tells a response in progress that the client reads, ends its side or is slow: it would never end.
+    if (connections.find(socket)?.current) socket.destroy();
+    else refuseConnection(socket, CONNECT_NOT_ALLOWED);
   });
   server.on('clientError', respondToClientError);
   const check = () => {
     connections.disconnectStalled(requestTimeout);
     connections.probe();
   };
-  const connectionCheck = setInterval(check, TIMEOUT_CHECK_INTERVAL).unref();
+  let connectionCheck: NodeJS.Timeout | undefined;
   return {
+    inUse: connections.inUse,
     /** @returns the port */
     listen: async (host: string, port: number): Promise<number> => {
       try {
@@ -84,6 +89,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
         const advice = `Set ${addressVariables} to an address that the service can listen on.`;
         throw new OperationalError(`${(error as Error).message}. ${advice}`, { cause: error });
       }
+      connectionCheck = setInterval(check, checkInterval).unref();
       return (server.address() as AddressInfo).port;
     },
     /**
@@ -96,6 +102,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
       // Otherwise a client might send its next request on a connection that is about to close.
       connections.closeBehindResponses();
       if (delay > 0) await setTimeout(delay);
+      connections.stopLingering();
       const closeIdle = setInterval(() => {
         if (!connections.isSending()) server.closeIdleConnections();
       }, IDLE_CLOSE_INTERVAL);

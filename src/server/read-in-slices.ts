@@ -1,21 +1,55 @@
 import type { Socket } from 'node:net';
+import { nextTick } from 'node:process';
 
 /** The size of a slice, in bytes: about twenty usual requests, or 226 of the shortest. */
 const SLICE = 4096;
+/**
+ * How long to parse slices before other connections get a turn, in ms. Most slices of a body take a few microseconds, but one of
+ * one-byte chunks takes nearly a millisecond.
+ */
+const TURN = 0.5;
 
 /**
  * Makes Node.js parse incoming data in slices, and pauses while the connection `isHeld`. By default, Node.js parses
- * each read of up to 64 KiB as a whole. That can be 3,640 requests, and 400 such connections crashed the process. Wraps
- * Node's own `data` listener. Also pauses again after Node.js resumes the socket, as it does after each request.
+ * each read of up to 64 KiB as a whole. That can be 3,640 requests, and 400 such connections crashed the process; or 10,000
+ * chunks of a body. Other connections get a turn after each TURN. Wraps Node's own `data` listener. Also pauses again after Node.js resumes the socket, as it does after each request.
  */
 export const readInSlices = (socket: Socket, isHeld: () => boolean): void => {
   const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
   if (parse === undefined) return;
+  /** Whether the next slice waits, and whether the socket is to be resumed for it. */
+  let isResting = false;
+  let mustResume = false;
+  let turnEndsAt: number | undefined;
+  const rest = (bytes: Buffer) => {
+    isResting = true;
+    // What paused the socket while it was parsed resumes it, too.
+    mustResume = !socket.isPaused();
+    socket.pause();
+    socket.unshift(bytes);
+    if (turnEndsAt !== undefined && performance.now() < turnEndsAt) return nextTick(onRested);
+    turnEndsAt = undefined;
+    setImmediate(onRested);
+  };
+  const onRested = () => {
+    isResting = false;
+    if (mustResume && !isHeld()) socket.resume();
+  };
   const onData = (bytes: Buffer) => {
-    parse(bytes.length > SLICE ? bytes.subarray(0, SLICE) : bytes);
-    if (isHeld()) socket.pause();
-    if (bytes.length > SLICE && !socket.destroyed) socket.unshift(bytes.subarray(SLICE));
+    if (bytes.length <= SLICE) {
+      turnEndsAt = undefined;
+      parse(bytes);
+      if (isHeld()) socket.pause();
+    } else {
+      turnEndsAt ??= performance.now() + TURN;
+      parse(bytes.subarray(0, SLICE));
+      if (!socket.destroyed) rest(bytes.subarray(SLICE));
+    }
+  };
+  const onResume = () => {
+    mustResume = true;
+    if (isResting || isHeld()) socket.pause();
   };
   socket.off('data', parse).on('data', onData);
-  socket.on('resume', () => isHeld() && socket.pause());
+  socket.on('resume', onResume);
 };

@@ -1,6 +1,5 @@
 import { ApiError, defineErrors, type ErrorCode } from '../http/api-error.ts';
 import { commonErrors } from '../http/common-errors.ts';
-import { IdentityProviderError } from './remote-keys.ts';
 
 /** The errors of requests without a valid token. */
 export const tokenErrorCodes = defineErrors({
@@ -42,8 +41,6 @@ export const tokenErrors: readonly ErrorCode[] = [
   commonErrors.databaseNotMigrated,
 ];
 
-/** @returns undefined for an error that is not about tokens */
-export const toTokenApiError = (error: unknown): ApiError | undefined =>
-  error instanceof IdentityProviderError
-    ? new ApiError(tokenErrorCodes.identityProviderUnreachable, undefined, { cause: error })
-    : undefined;
+/** The identity provider is unreachable or has no usable keys. @param reason for the log */
+export const identityProviderUnreachable = (reason: string, cause: unknown): ApiError =>
+  new ApiError(tokenErrorCodes.identityProviderUnreachable, undefined, { cause: new Error(reason, { cause }) });

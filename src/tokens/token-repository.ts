@@ -1,16 +1,29 @@
 import type { Database } from '../database/database.ts';
 import { isUniqueViolation } from '../database/database-error.ts';
+import { Prisma } from '../generated/prisma/client.ts';
 import { OperationalError } from '../operational-error.ts';
 import { generateTokenText, hashTokenText, type Scope, type Token } from './token.ts';
 
 type NewToken = Pick<Token, 'name' | 'expiresAt'> & { scopes: readonly Scope[]; text?: string };
 
+/** A row as `COLUMNS` reads it: times as text. */
+type Row = Omit<Token, 'createdAt' | 'expiresAt' | 'revokedAt'> &
+  Record<'createdAt', string> &
+  Record<'expiresAt' | 'revokedAt', string | null>;
+
+/**
+ * A time in ms since 1970, as the text of a `numeric`. Prisma's adapter drops the offset of a `timestamptz` when it reads and
+ * sends none when it writes, and a `float8` depends on `extra_float_digits`. No setting of a session changes this text. (In
+ * parentheses, or traces would take the column for a table.)
+ */
+const epoch = (column: string) => Prisma.raw(`(extract(epoch FROM (${column})) * 1000)::text`);
+
+const COLUMNS = Prisma.sql`name, hash, scopes, ${epoch('created_at')} AS "createdAt",
+  ${epoch('expires_at')} AS "expiresAt", ${epoch('revoked_at')} AS "revokedAt"`;
+
 export const createTokenRepository = ({ database }: { database: Database }) => {
-  // Not `findUnique`: Prisma batches concurrent calls, and PostgreSQL would prepare a statement for each batch size.
-  const findByHashes = (hashes: Uint8Array<ArrayBuffer>[]): Promise<Token[]> =>
-    database.$queryRaw<Token[]>`
-      SELECT name, hash, scopes, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
-      FROM tokens WHERE hash = ANY(${hashes}::bytea[])`;
+  const findByHashes = async (hashes: Uint8Array<ArrayBuffer>[]): Promise<Token[]> =>
+    (await database.$queryRaw<Row[]>`SELECT ${COLUMNS} FROM tokens WHERE hash = ANY(${hashes}::bytea[])`).map(toToken);
   return {
     /**
      * @returns the token's text, which is not stored
@@ -18,7 +31,10 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
      */
     create: async ({ name, scopes, expiresAt, text = generateTokenText() }: NewToken): Promise<string> => {
       try {
-        await database.token.create({ data: { name, hash: hashTokenText(text), scopes: [...scopes], expiresAt } });
+        await database.$executeRaw`
+          INSERT INTO tokens (name, hash, scopes, created_at, expires_at)
+          VALUES (${name}, ${hashTokenText(text)}::bytea, ${[...scopes]}::text[], now(),
+            to_timestamp(${expiresAt?.getTime() ?? null}::float8 / 1000))`;
       } catch (error) {
         if (isUniqueViolation(error)) throw new OperationalError(`A token named "${name}" already exists.`);
         throw error;
@@ -28,20 +44,33 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
     /** @returns the existing tokens, in any order */
     findByHashes,
     findByHash: async (hash: Uint8Array<ArrayBuffer>): Promise<Token | null> => (await findByHashes([hash]))[0] ?? null,
-    list: (): Promise<Token[]> => database.token.findMany({ orderBy: { createdAt: 'asc' } }),
+    list: async (): Promise<Token[]> =>
+      (await database.$queryRaw<Row[]>`SELECT ${COLUMNS} FROM tokens ORDER BY created_at, name`).map(toToken),
     /** Only for a token that was never given to anyone. Otherwise use `revoke`. */
     delete: async (text: string): Promise<void> => {
-      await database.token.deleteMany({ where: { hash: hashTokenText(text) } });
+      await database.$executeRaw`DELETE FROM tokens WHERE hash = ${hashTokenText(text)}::bytea`;
     },
     /** Does not change a token that is already revoked. @returns whether a token with this name exists */
     revoke: async (name: string): Promise<boolean> => {
-      const { count } = await database.token.updateMany({
-        where: { name, revokedAt: null },
-        data: { revokedAt: new Date() },
-      });
-      return count > 0 || (await database.token.count({ where: { name } })) > 0;
+      const count = await database.$executeRaw`
+        UPDATE tokens SET revoked_at = now() WHERE name = ${name} AND revoked_at IS NULL`;
+      if (count > 0) return true;
+      return (await database.$queryRaw<unknown[]>`SELECT 1 FROM tokens WHERE name = ${name}`).length > 0;
     },
   };
 };
 
 export type TokenRepository = ReturnType<typeof createTokenRepository>;
+
+const toToken = ({ createdAt, expiresAt, revokedAt, ...token }: Row): Token => ({
+  ...token,
+  createdAt: toDate(createdAt),
+  // An operator may write 'infinity': the token never expires.
+  expiresAt: expiresAt === null || expiresAt === 'Infinity' ? null : toDate(expiresAt),
+  revokedAt: revokedAt === null ? null : toDate(revokedAt),
+});
+
+/** The largest and, negated, the smallest time of a Date, in ms since 1970. PostgreSQL has later ones, and infinite ones. */
+const MAX_TIME = 8.64e15;
+
+const toDate = (epoch: string) => new Date(Math.max(-MAX_TIME, Math.min(MAX_TIME, Number(epoch))));

@@ -2,63 +2,74 @@ import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { BatchLimits } from '../batching/batch-queue.ts';
 import { createLookUpQueue } from '../batching/look-up-queue.ts';
-import { hashTokenText, type Token, tokenState, type VerifiedToken } from './token.ts';
+import type { ObservedQueue } from '../batching/queue-observer.ts';
+import { type CheckedToken, hashTokenText, tokenState, type VerifiedToken } from './token.ts';
 import type { TokenRepository } from './token-repository.ts';
 
-/** How long a token is cached, in ms. A revoked token may stay valid for this long on every replica. */
+/** How long a token is trusted without another check, in ms. A revoked token may stay valid for this long on every instance. */
 const TRUST_DURATION = 4000;
-/** If more tokens are in use, some are looked up more often. */
+/** If more tokens are in use, some are checked more often. */
 const MAX_KNOWN_TOKENS = 10_000;
 const TOKEN_PATTERN = /^plant_[\w-]{43}$/;
 
 /**
  * Resolves with the token if it is valid: it exists, and is neither expired nor revoked. `again`: the token was valid when
- * the request began. It is then checked in the database, or by its expiry, and not in a cache.
+ * the request began, and is checked even if it is still trusted.
  */
 export type VerifyToken = (text: string, again?: 'again') => Promise<VerifiedToken | undefined>;
 
-/** Limits for lookups of tokens that were valid before, and for all other lookups. */
+/** Limits for lookups of tokens that were found before, and for all other lookups. */
 export type TokenLimits = Record<'tokens' | 'newTokens', BatchLimits>;
 
 type TokenVerifierOptions = {
   tokens: Pick<TokenRepository, 'findByHashes'>;
   limits: TokenLimits;
+  watchQueue?: ((queue: ObservedQueue) => void) | undefined;
   /** Verifies tokens that do not match TOKEN_PATTERN. */
-  verifyJwt?: VerifyToken | undefined;
+  verifyJwt?: ((text: string) => Promise<CheckedToken | undefined>) | undefined;
 };
 
 type Hash = Uint8Array<ArrayBuffer>;
+/** `trustedUntil`: in ms of the monotonic clock. */
+type KnownToken = { token: CheckedToken; trustedUntil: number };
 
-/** Verifies tokens. Cached tokens, and texts that cannot be tokens of the service, need no query. */
-export const createTokenVerifier = ({ tokens, limits, verifyJwt }: TokenVerifierOptions): VerifyToken => {
-  /** Concurrent lookups share a statement. The same prepared statement serves any number of tokens. */
+/** Verifies tokens. Those checked a moment ago, and texts that cannot be tokens of the service, need no query. */
+export const createTokenVerifier = ({ tokens, limits, watchQueue, verifyJwt }: TokenVerifierOptions): VerifyToken => {
+  /** Concurrent lookups share a statement. */
   const findEach = async (hashes: Hash[]) => {
-    const found = await tokens.findByHashes(hashes);
-    const byHash = new Map(found.map((token) => [keyOf(token.hash), token]));
-    return hashes.map((hash) => byHash.get(keyOf(hash)));
+    const found = new Map((await tokens.findByHashes(hashes)).map((token) => [keyOf(token.hash), token]));
+    return hashes.map((hash) => {
+      const token = found.get(keyOf(hash));
+      return token && timingSafeEqual(token.hash, hash) ? token : undefined;
+    });
   };
-  const lookUpAgain = createLookUpQueue(findEach, limits.tokens);
-  const lookUp = createLookUpQueue(findEach, limits.newTokens);
-  const known = new LRUCache<string, Token, Hash>({
-    max: MAX_KNOWN_TOKENS,
-    ttl: TRUST_DURATION,
-    // By default, the cache sets a timer for each millisecond in which it is used, to read the clock only once.
-    ttlResolution: 0,
-    // Stale entries show which tokens were valid before. Lookups of other tokens must not delay these.
-    noDeleteOnStaleGet: true,
-    noDeleteOnFetchRejection: true,
-    // Otherwise a lookup would fail if its entry is evicted meanwhile.
-    ignoreFetchAbort: true,
-    // Concurrent requests with the same token share one lookup.
-    fetchMethod: (_key, known, { context: hash }) => (known === undefined ? lookUp(hash) : lookUpAgain(hash)),
-  });
+  // Lookups of other tokens must not delay those that were found before, which have a queue of their own.
+  const lookUpKnown = createLookUpQueue(findEach, { limits: limits.tokens, watch: watchQueue });
+  const lookUpNew = createLookUpQueue(findEach, { limits: limits.newTokens, watch: watchQueue });
+  const known = new LRUCache<string, KnownToken>({ max: MAX_KNOWN_TOKENS });
+
+  const checks = new Map<string, Promise<CheckedToken | undefined>>();
+
+  const check = async (text: string, hash: Hash, isKnown: boolean) => {
+    const lookUp = isKnown ? lookUpKnown : lookUpNew;
+    const token = await (TOKEN_PATTERN.test(text) ? lookUp(hash) : verifyJwt?.(text));
+    if (token) known.set(keyOf(hash), { token, trustedUntil: performance.now() + TRUST_DURATION });
+    return token;
+  };
+  /** Concurrent requests with the same token share a check. */
+  const checkOnce = (text: string, hash: Hash, isKnown: boolean) => {
+    const key = keyOf(hash);
+    const checking = checks.get(key) ?? check(text, hash, isKnown).finally(() => checks.delete(key));
+    checks.set(key, checking);
+    return checking;
+  };
+
   return async (text, again) => {
-    if (!TOKEN_PATTERN.test(text)) return verifyJwt?.(text, again);
     const hash = hashTokenText(text);
-    const key = hash.toString('latin1');
-    const token = again ? await lookUpAgain(hash) : (known.get(key) ?? (await known.fetch(key, { context: hash })));
-    if (token === undefined || !timingSafeEqual(token.hash, hash)) return undefined;
-    return tokenState(token) === 'valid' ? token : undefined;
+    const before = known.get(keyOf(hash));
+    const isTrusted = !again && before && performance.now() <= before.trustedUntil;
+    const token = isTrusted ? before.token : await checkOnce(text, hash, before !== undefined || again !== undefined);
+    return token && tokenState(token) === 'valid' ? token : undefined;
   };
 };
 

@@ -17,13 +17,17 @@ export type Token = {
 /** The identity and permissions of a request. */
 export type VerifiedToken = Pick<Token, 'name' | 'scopes'>;
 
+/** A token that exists. Whether it is valid changes with time; see `tokenState`. */
+export type CheckedToken = VerifiedToken & Pick<Token, 'expiresAt' | 'revokedAt'>;
+
 /** A new token's text: `plant_` and 256 random bits in base64url. */
 export const generateTokenText = (): string => `plant_${randomBytes(32).toString('base64url')}`;
 
 /** SHA-256 without salt or stretching is enough, because 256 random bits cannot be guessed. */
 export const hashTokenText = (text: string): Buffer<ArrayBuffer> => hash('sha256', text, 'buffer');
 
+/** A token whose expiry cannot be compared, such as an invalid date, has expired. */
 export const tokenState = (token: Pick<Token, 'revokedAt' | 'expiresAt'>, now = Date.now()) => {
   if (token.revokedAt !== null) return 'revoked';
-  return token.expiresAt !== null && token.expiresAt.getTime() <= now ? 'expired' : 'valid';
+  return token.expiresAt === null || now < token.expiresAt.getTime() ? 'valid' : 'expired';
 };

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
+import type { ObservedQueue } from '../batching/queue-observer.ts';
 import type { Database } from '../database/database.ts';
 import { createRateLimit } from '../limits/rate-limit.ts';
+import { endedWindows } from '../limits/rate-limit-repository.ts';
 import { createJwtVerifier, type JwtVerifierOptions } from './jwt-verifier.ts';
 import { createRequireScope } from './require-scope.ts';
 import { createTokenRepository } from './token-repository.ts';
@@ -15,21 +17,29 @@ type TokensOptions = {
   identityProvider: Omit<JwtVerifierOptions, 'onRefreshFailed'> | undefined;
   /** Per number of seconds. Undefined: no limit. */
   rateLimit: { requests: number; seconds: number } | undefined;
+  /** Called with each queue of look-ups. */
+  watchQueue: (queue: ObservedQueue) => void;
   logger: Logger;
 };
 
 /** The stored tokens, and the middleware that checks the token of a request and counts the request. */
-export const createTokens = ({ database, limits, identityProvider, rateLimit, logger }: TokensOptions) => {
-  const warn = (message: string) => (error: Error) => logger.warn({ err: error }, message);
+export const createTokens = (options: TokensOptions) => {
+  const { database, limits, identityProvider, rateLimit, watchQueue, logger } = options;
   const repository = createTokenRepository({ database });
-  const onRefreshFailed = warn('could not refresh the keys of the identity provider');
+  const onRefreshFailed = (error: Error) =>
+    logger.warn({ err: error }, 'could not refresh the keys of the identity provider');
   const verifyJwt = identityProvider && createJwtVerifier({ ...identityProvider, onRefreshFailed });
-  const verifyToken = createTokenVerifier({ tokens: repository, limits, verifyJwt });
-  const onSweepFailed = warn('could not delete the rate limit counters of ended windows');
+  const verifyToken = createTokenVerifier({ tokens: repository, limits, watchQueue, verifyJwt });
   const requireScope = createRequireScope({
     verifyToken,
-    rateLimit: rateLimit && createRateLimit({ ...rateLimit, database, limits: limits.tokens, onSweepFailed }),
+    rateLimit: rateLimit && createRateLimit({ ...rateLimit, database, limits: limits.tokens, watchQueue }),
   });
   const watchToken = createTokenWatch({ verifyToken, interval: limits.tokenCheckInterval });
-  return { repository, requireScope, watchToken };
+  return {
+    repository,
+    requireScope,
+    watchToken,
+    /** What expires in the database: counters, if there is a limit. */
+    expired: rateLimit ? [endedWindows(rateLimit.seconds)] : [],
+  };
 };

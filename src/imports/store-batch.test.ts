@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { OutcomeUnknownError } from '../database/database-error.ts';
-import type { NewPlant } from './plant.ts';
-import { PlantIdTakenError } from './plant-errors.ts';
-import { createdOnly, storeBatch as storeTogether } from './store-batch.ts';
+import type { NewPlant } from '../plants/plant.ts';
+import { PlantIdTakenError } from '../plants/plant-errors.ts';
+import { storeBatch as storeRows } from './store-batch.ts';
 
 const databaseError = (code: string) => Object.assign(new Error(code), { code });
 const rejection = databaseError('23514');
@@ -21,7 +21,10 @@ const createTable = (rows: Map<bigint, string>, rejectedNames: Set<string>) => (
 
 /** `insert`: gives the ids that were free. */
 const storeBatch = (plants: NewPlant[], insert: (rows: NewPlant[]) => Promise<Set<bigint>>) =>
-  storeTogether(plants, async (rows) => createdOnly([...(await insert(rows))]));
+  storeRows<undefined>(plants, async (rows) => {
+    const free = await insert(rows);
+    return (id) => (free.has(id) ? undefined : new PlantIdTakenError(id));
+  });
 
 const label = (outcome: Error | undefined) => outcome?.name ?? 'stored';
 const plants = (...ids: number[]): NewPlant[] => ids.map((id, index) => ({ id: BigInt(id), name: `${index}` }));

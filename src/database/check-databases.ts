@@ -1,0 +1,89 @@
+import type { Client } from 'pg';
+import { OperationalError } from '../operational-error.ts';
+import { type DatabaseFacts, inspectDatabase, readFacts } from './inspect-database.ts';
+import { isPooled } from './pooler.ts';
+import { namedSchema, quoteIdentifier } from './session-url.ts';
+import { assertNoPooledSchema, assertSchemaUsable, storeSchema } from './store-schema.ts';
+
+/** `facts`: undefined if the database does not respond. `variable` names it. */
+export type InspectedDatabase = { variable: string; url: string; facts: DatabaseFacts | undefined };
+
+type DatabasesOptions = { databaseUrl: string; directUrl: string | undefined; isMigrated: boolean };
+
+/**
+ * Checks what the service and every command require of the databases at DATABASE_URL and DIRECT_URL: UTF-8, and one schema for
+ * all statements (see `storeSchema`). A database that does not respond passes, here and below; see `inspectDatabase`.
+ * @param options `isMigrated`: no migration follows, which would create the schema that `?schema=` names, and the tables in it
+ * @returns that at DATABASE_URL, and that at DIRECT_URL if it is set
+ * @throws {OperationalError}
+ */
+export const checkDatabases = async (options: DatabasesOptions): Promise<InspectedDatabase[]> => {
+  const { databaseUrl, directUrl, isMigrated } = options;
+  const urls = { DATABASE_URL: databaseUrl, ...(directUrl && { DIRECT_URL: directUrl }) };
+  for (const [variable, url] of Object.entries(urls)) assertNoPooledSchema(variable, url);
+  const databases = await Promise.all(
+    Object.entries(urls).map(async ([variable, url]) => ({ variable, url, facts: await inspectDatabase(url) })),
+  );
+  for (const { facts } of databases) if (facts) assertUtf8(facts);
+  const [schema, other] = databases.map(({ url, facts }) => (facts ? storeSchema(url, facts) : namedSchema(url)));
+  if (schema !== undefined && other !== undefined && schema !== other)
+    throw new OperationalError(
+      `DATABASE_URL uses the schema ${quoteIdentifier(schema)}, and DIRECT_URL ${quoteIdentifier(other)}. They must agree: set ?schema= in ` +
+        'both URLs or in none, and the search_path of both roles (ALTER ROLE … SET search_path).',
+    );
+  for (const { variable, url, facts } of databases) {
+    if (!facts || !isMigrated) continue;
+    assertSchemaUsable(variable, url, facts);
+    assertOneSchema(variable, url, facts);
+  }
+  return databases;
+};
+
+const assertUtf8 = ({ encoding }: DatabaseFacts) => {
+  if (encoding === 'UTF8') return;
+  throw new OperationalError(
+    `The encoding of the database is ${encoding}, but Plant Store requires UTF8. ` +
+      'Create another database: createdb --template template0 --encoding UTF8 NAME',
+  );
+};
+
+/** A table of another program, in another schema of the search path, must not be taken for one of the store. */
+const assertOneSchema = (variable: string, url: string, facts: DatabaseFacts) => {
+  const schema = storeSchema(url, facts);
+  const others = Object.entries(facts.tables).filter(([, other]) => other !== schema);
+  if (schema === undefined || others.length === 0) return;
+  throw new OperationalError(
+    `The store of ${variable} is in the schema ${quoteIdentifier(schema)}, but the search_path (${facts.searchPath}) finds ` +
+      `${others.map(([table, other]) => `${table} in ${quoteIdentifier(other)}`).join(', ')}. ` +
+      'Run plant-store migrate if that schema has no store yet, or name the schema of the store: ?schema= in the URL.',
+  );
+};
+
+/** The longest that a statement may wait for a lock, in ms, so that clients get a response within 2 s. */
+const MAX_LOCK_TIMEOUT = 1000;
+
+/**
+ * Checks that the role of a pooled URL has time limits, since the service cannot set any for its session.
+ * @param limit the longest statement that the service can use, in ms
+ * @throws {OperationalError}
+ */
+export const assertTimeLimits = ({ url, facts }: Omit<InspectedDatabase, 'variable'>, limit: number): void => {
+  if (!isPooled(url) || !facts) return;
+  const { role, statementTimeout, lockTimeout } = facts;
+  const isWithin = (timeout: number, most: number) => timeout > 0 && timeout <= most;
+  if (isWithin(statementTimeout, limit) && isWithin(lockTimeout, MAX_LOCK_TIMEOUT)) return;
+  const alter = `ALTER ROLE ${quoteIdentifier(role)} SET`;
+  throw new OperationalError(
+    `The role ${role} has a statement_timeout of ${statementTimeout} ms and a lock_timeout of ${lockTimeout} ms. Through a pooler ` +
+      `(pgbouncer=true) they must be 1 to ${limit} ms and 1 to ${MAX_LOCK_TIMEOUT} ms. As this role or a superuser, run: ` +
+      `${alter} statement_timeout = '${limit}ms'; ${alter} lock_timeout = '400ms'; and in the console of PgBouncer: RECONNECT`,
+  );
+};
+
+/** @throws {OperationalError} the database is not migrated, or the role of the connection does not own its tables */
+export const assertOwner = async (client: Client): Promise<void> => {
+  const { owner, isOwner } = await readFacts(client);
+  if (owner === null) throw new OperationalError('The database is not migrated. Run: plant-store migrate');
+  if (!isOwner)
+    throw new OperationalError(`Only the owner of the table plants may do this. Connect as the role ${owner}.`);
+};

@@ -1,0 +1,54 @@
+import type { Client } from 'pg';
+import { withClient } from './database.ts';
+import { classifyDatabaseError } from './database-error.ts';
+import { DURABILITY } from './durability.ts';
+
+/** A database as a session of the store sees it. */
+export type DatabaseFacts = {
+  encoding: string;
+  role: string;
+  searchPath: string;
+  /** The first schema of the search path that exists. */
+  currentSchema: string | null;
+  /** The schemas in which the search path finds the tables of the store. */
+  tables: Record<string, string>;
+  /** The schemas of the search path in which the role may create tables. */
+  creatable: string[];
+  /** Of the table plants. */
+  owner: string | null;
+  isOwner: boolean | null;
+  /** In ms; 0: none. */
+  statementTimeout: number;
+  lockTimeout: number;
+  /** See `DURABILITY`. */
+  weaknesses: string;
+};
+
+const FACTS = `
+  SELECT current_setting('server_encoding') AS encoding, current_user AS role,
+    current_setting('search_path') AS "searchPath", current_schema() AS "currentSchema",
+    (SELECT coalesce(json_object_agg(relname, nspname), '{}') FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace
+      WHERE pg_class.oid IN (to_regclass('plants'), to_regclass('tokens'), to_regclass('rate_limits'),
+        to_regclass('idempotency_keys'), to_regclass('_prisma_migrations'))) AS tables,
+    ARRAY(SELECT name::text FROM unnest(current_schemas(FALSE)) AS name WHERE has_schema_privilege(name, 'CREATE')) AS creatable,
+    (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = to_regclass('plants')) AS owner,
+    (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')) AS "isOwner",
+    (SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout') AS "statementTimeout",
+    (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS "lockTimeout",
+    ${DURABILITY}`;
+
+export const readFacts = async (client: Client): Promise<DatabaseFacts> =>
+  (await client.query<DatabaseFacts>(FACTS)).rows[0] as DatabaseFacts;
+
+/** How long a database may take to respond, in ms. */
+const RESPONSE_TIMEOUT = 5000;
+
+/**
+ * @returns undefined if the database does not respond: the service also starts without its database, and other commands report
+ *   the failure themselves
+ */
+export const inspectDatabase = (url: string): Promise<DatabaseFacts | undefined> =>
+  withClient(url, readFacts, { query_timeout: RESPONSE_TIMEOUT }).catch((error) => {
+    if (classifyDatabaseError(error) === undefined) throw error;
+    return undefined;
+  });

@@ -1,0 +1,34 @@
+import { isPooled } from './pooler.ts';
+
+/** The schema that a URL names by Prisma's convention, `?schema=`. Undefined: the search path of the role decides. */
+export const namedSchema = (url: string): string | undefined => URL.parse(url)?.searchParams.get('schema') || undefined;
+
+/** The same URL with another `?schema=`. */
+export const withSchema = (url: string, schema: string): string => {
+  const result = new URL(url);
+  result.searchParams.set('schema', schema);
+  return result.href;
+};
+
+/**
+ * The URL that the driver gets. Every connection uses it: the driver ignores `?schema=`, which becomes the only schema of the
+ * session's search path. Through a pooler a session has no
+ * settings; see `assertNoPooledSchema`.
+ */
+export const sessionUrl = (url: string, settings: Record<string, string> = {}): string => {
+  if (isPooled(url)) return url;
+  const result = new URL(url);
+  const schema = namedSchema(url);
+  const all = { ...settings, ...(schema && { search_path: quoteIdentifier(schema) }) };
+  const options = Object.entries(all).map(([name, value]) => `-c ${name}=${escapeOption(value)}`);
+  const own = result.searchParams.get('options') ?? '';
+  result.searchParams.delete('schema');
+  if (options.length > 0) result.searchParams.set('options', [own, ...options].join(' ').trim());
+  return result.href;
+};
+
+/** PostgreSQL's manual, §4.1.1. */
+export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** PostgreSQL splits options at white space (manual §54.7, StartupMessage). */
+const escapeOption = (value: string): string => value.replace(/[\\\s]/g, '\\$&');

@@ -1,0 +1,65 @@
+import type { Client } from 'pg';
+import { OperationalError } from '../operational-error.ts';
+import type { DatabaseFacts } from './inspect-database.ts';
+import { isPooled } from './pooler.ts';
+import { namedSchema, quoteIdentifier } from './session-url.ts';
+
+/**
+ * The one schema of the store: the one that `?schema=` names; else the one in which the search path finds the migrated store;
+ * else the first of the search path. Undefined: there is none.
+ */
+export const storeSchema = (url: string, { currentSchema, tables }: DatabaseFacts): string | undefined => {
+  const named = namedSchema(url);
+  if (named !== undefined) return named;
+  const home = new Set(Object.values(tables)).size === 1 && '_prisma_migrations' in tables ? tables.plants : undefined;
+  return home ?? currentSchema ?? undefined;
+};
+
+/** Creates the schema that `?schema=` names if it is missing, as Prisma does. */
+export const createNamedSchema = async (client: Client, url: string): Promise<void> => {
+  const named = namedSchema(url);
+  if (named === undefined) return;
+  // Not IF NOT EXISTS alone, which needs the privilege to create schemas even if there is nothing to create.
+  const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [named]);
+  if (rowCount === 0) await client.query(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(named)}`);
+};
+
+/** @throws {OperationalError} */
+export const usableSchema = (url: string, facts: DatabaseFacts): string => {
+  assertSchemaUsable('the database', url, facts);
+  return storeSchema(url, facts) as string;
+};
+
+/** @param variable what names the database. @throws {OperationalError} the session has no schema, or another than its URL names */
+export const assertSchemaUsable = (
+  variable: string,
+  url: string,
+  { currentSchema, searchPath }: DatabaseFacts,
+): void => {
+  const named = namedSchema(url);
+  if (named !== undefined && currentSchema !== null && currentSchema !== named)
+    throw new OperationalError(
+      `The schema of ${variable} is ${quoteIdentifier(named)} (?schema=), but the session uses ${quoteIdentifier(currentSchema)}: what is ` +
+        'between here and PostgreSQL ignores startup options. Set the search path of the role instead: ' +
+        `ALTER ROLE … SET search_path = ${quoteIdentifier(named)}`,
+    );
+  if (currentSchema !== null) return;
+  throw new OperationalError(
+    named === undefined
+      ? `The search_path of ${variable} is ${searchPath || 'empty'}, and no schema in it exists that the role may use. Create one, or ` +
+          'set another: ALTER ROLE … SET search_path, ALTER DATABASE … SET search_path, or ?schema= in the URL.'
+      : `The schema ${quoteIdentifier(named)} of ${variable} (?schema=) does not exist, or the role may not use it. ` +
+          'plant-store migrate creates it.',
+  );
+};
+
+/** @throws {OperationalError} a pooled URL names a schema */
+export const assertNoPooledSchema = (variable: string, url: string): void => {
+  const named = namedSchema(url);
+  if (named !== undefined && isPooled(url))
+    throw new OperationalError(
+      `${variable} names the schema ${quoteIdentifier(named)} (?schema=), which cannot be set through a pooler (pgbouncer=true). ` +
+        `Remove schema= from the URL, and set it on the role: ALTER ROLE ${quoteIdentifier(new URL(url).username || 'NAME')} ` +
+        `SET search_path = ${quoteIdentifier(named)}, and in the console of PgBouncer: RECONNECT`,
+    );
+};

@@ -1,0 +1,24 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { BulkTrace } from '../batching/bulk-trace.ts';
+import { createPlantExports } from './export-plants.ts';
+import { addExportRoutes } from './export-routes.ts';
+
+type ExportsOptions = {
+  database: { url: string; connectTimeout: number };
+  /** `count`: of those in progress; the others: see `RequestLimits`. */
+  limits: { count: number; clientCheckInterval: number; stallTimeout: number };
+  requireReadScope: RequestHandler;
+  watchToken: (request: Request, response: Response) => AbortSignal;
+  trace?: BulkTrace | undefined;
+};
+
+/** The exports of a process. Each has its own connection. */
+export const createExports = ({ database, limits, requireReadScope, watchToken, trace }: ExportsOptions) => {
+  const { count, clientCheckInterval, stallTimeout } = limits;
+  const plantExports = createPlantExports({ database: { ...database, clientCheckInterval }, limit: count, trace });
+  return {
+    addRoutes: addExportRoutes({ plantExports, requireReadScope, watchToken, stallTimeout }),
+    inProgress: plantExports.inProgress,
+    rows: plantExports.rows,
+  };
+};

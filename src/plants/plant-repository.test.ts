@@ -1,0 +1,67 @@
+import { expect, test } from '@jest/globals';
+import type { Database } from '../database/database.ts';
+import { createStoredResponses } from '../idempotency/stored-responses.ts';
+import { PlantIdTakenError, PlantUnknownError } from './plant-errors.ts';
+import { createPlantRepository } from './plant-repository.ts';
+
+test('what PostgreSQL returns counts, not how many rows it reports', async () => {
+  // Citus reports a row that ON CONFLICT skipped.
+  const results = { $queryRawUnsafe: async () => [], $queryRaw: async () => [], $executeRaw: async () => 1 };
+  const database = results as unknown as Database;
+  const responses = createStoredResponses({ database, retention: 1 });
+  const repository = createPlantRepository({ database, responses });
+  expect(await repository.insert([{ id: 1n, name: 'Fir' }])).toEqual([expect.any(PlantIdTakenError)]);
+  await expect(repository.change({ id: 1n, change: 'delete' })).rejects.toThrow(PlantUnknownError);
+  await expect(repository.change({ id: 1n, change: { name: 'Yew' } })).rejects.toThrow(PlantUnknownError);
+});
+
+test('a key that a batch has many times is one statement, and the others have the response of the first', async () => {
+  const statements: unknown[] = [];
+  const $queryRaw = async (statement: unknown) => {
+    statements.push(statement);
+    return [{ created: '1', known: null }];
+  };
+  const database = { $queryRawUnsafe: async () => [], $queryRaw } as unknown as Database;
+  const repository = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 1 }) });
+  const replayed: number[] = [];
+  const plants = [1n, 1n, 2n, 2n, 3n].map((id, index) => ({
+    id,
+    name: 'Fir',
+    keyed: { key: id === 3n ? '01' : `0${id}`, fingerprint: `0${id}`, onReplay: () => replayed.push(index) },
+  }));
+  const outcomes = await repository.insert(plants);
+  expect(outcomes.map((outcome) => outcome?.name)).toEqual([
+    undefined,
+    undefined,
+    'PlantIdTakenError',
+    'PlantIdTakenError',
+    'KeyReusedError',
+  ]);
+  expect([statements.length, replayed]).toEqual([1, [1, 3]]);
+});
+
+test.each([
+  [4, 'changed'],
+  [5, 'OverloadedError'],
+])('a change whose plant differs %d times between its statements: %s', async (times, outcome) => {
+  let left = times;
+  const $queryRaw = async ({ sql }: { sql: string }) => {
+    if (sql.trimStart().startsWith('SELECT')) return [{ isMet: true }];
+    return left-- > 0 ? [] : [{ id: 1n, name: 'Yew', tag: null }];
+  };
+  const database = { $queryRawUnsafe: async () => [], $queryRaw: toSql($queryRaw) } as unknown as Database;
+  const { change } = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 1 }) });
+  const changed = change({ id: 1n, change: { name: 'Yew' }, preconditions: { ifMatch: ['"x"'] } });
+  expect(
+    await changed.then(
+      () => 'changed',
+      ({ name }: Error) => name,
+    ),
+  ).toBe(outcome);
+});
+
+/** Takes a template, or a statement, as Prisma does. */
+const toSql =
+  (query: (statement: { sql: string }) => Promise<unknown>) =>
+  (first: TemplateStringsArray | { sql: string }): Promise<unknown> =>
+    query('sql' in first ? first : { sql: first.join('') });

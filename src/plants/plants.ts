@@ -1,0 +1,47 @@
+import type { RequestHandler } from 'express';
+import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
+import type { BodySlots } from '../bodies/body-slots.ts';
+import type { Database } from '../database/database.ts';
+import type { ExpiredRows } from '../database/sweep.ts';
+import type { OutputBudget } from '../http/send-json.ts';
+import { createKeyReader } from '../idempotency/keyed-request.ts';
+import { createStoredResponses, expiredResponses } from '../idempotency/stored-responses.ts';
+import { createPlantRepository } from './plant-repository.ts';
+import { addPlantRoutes } from './plant-routes.ts';
+import { createPlantService, type PlantLimits } from './plant-service.ts';
+
+type PlantsOptions = {
+  database: Database;
+  limits: PlantLimits;
+  /** How long the responses to requests with an Idempotency-Key are stored, in ms. */
+  retention: number;
+  observeQueue: (name: string, queue: ObservedQueue) => QueueObserver | undefined;
+  requireScope: (...scopes: ('plants:read' | 'plants:write')[]) => RequestHandler;
+  bodies: { limit: number; slots: BodySlots };
+  outputBudget: OutputBudget;
+};
+
+/** The operations on plants. */
+export const createPlants = (options: PlantsOptions) => {
+  const { database, limits, retention, observeQueue, requireScope, bodies, outputBudget } = options;
+  const responses = createStoredResponses({ database, retention });
+  const repository = createPlantRepository({ database, responses });
+  const plants = createPlantService({ repository, limits, observeQueue });
+  const { isDistributed } = repository;
+  // Where plants are distributed no response is stored, and the workers do not have the table.
+  const expired: ExpiredRows = { ...expiredResponses, mayExist: async () => !(await isDistributed()) };
+  return {
+    addRoutes: addPlantRoutes({
+      plants,
+      requireReadScope: requireScope('plants:read'),
+      requireWriteScope: requireScope('plants:write'),
+      requireBothScopes: requireScope('plants:read', 'plants:write'),
+      readKey: createKeyReader({ isDistributed }),
+      bodies,
+      outputBudget,
+    }),
+    lastRequestAt: plants.lastRequestAt,
+    inUse: plants.inUse,
+    expired,
+  };
+};
