@@ -1,4 +1,5 @@
 const common = {
+  testEnvironment: '<rootDir>/test/jest/environment.ts',
   roots: ['<rootDir>/src', '<rootDir>/test'],
   modulePathIgnorePatterns: ['<rootDir>/src/generated'],
   extensionsToTreatAsEsm: ['.ts'],

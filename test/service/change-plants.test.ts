@@ -1,11 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { readConfig } from '../../src/config/config.ts';
-import { limitRequests } from '../../src/request-limits.ts';
 import type { Scope } from '../../src/tokens/token.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
-import { useTestService, useTestServices } from '../support/use-test-service.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { useTestService } from '../support/use-test-service.ts';
 
 const service = useTestService();
 beforeEach(() => service.database.query('TRUNCATE plants'));
@@ -221,28 +218,6 @@ describe.each(changes)('%s', (method, change) => {
     const response = await waiting;
     expect([response.status, response.body.error]).toEqual([503, 1501]);
     expect(response.body.message).toContain('The outcome is unknown');
-  });
-});
-
-describe('with other limits', () => {
-  const start = useTestServices();
-
-  test('changes that read the plant for If-Match first are limited in bytes', async () => {
-    const config = readConfig({ REQUEST_TIMEOUT: '3600' });
-    const requestLimits = { changes: { ...limitRequests(config).changes, queueBytes: 50_000 } };
-    const limited = await start({ REQUEST_TIMEOUT: '3600' }, { requestLimits });
-    const unlock = await lockPlants(limited.database.url);
-    const body = { name: 'x'.repeat(10_000) };
-    const sent = Array.from({ length: 10 }, () =>
-      limited
-        .request('put', '/plants/1')
-        .set('If-Match', '"x"')
-        .send(body)
-        .then(({ status }) => status),
-    );
-    const refusals = () => limited.log.filter(({ error }) => error === 1500).length;
-    await waitUntil('the refusals', () => refusals() === 8).finally(unlock);
-    expect((await Promise.all(sent)).sort()).toEqual([404, 404, ...Array(8).fill(503)]);
   });
 });
 

@@ -1,7 +1,11 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { createDatabase, createPool } from '../../src/database/database.ts';
+import { assertTimeLimits, checkDatabases, type InspectedDatabase } from '../../src/database/check-databases.ts';
+import { createDatabase, createPool, withClient } from '../../src/database/database.ts';
 import { classifyDatabaseError } from '../../src/database/database-error.ts';
+import { openRowStream } from '../../src/database/row-stream.ts';
 import { createTcpProxy } from '../faults/tcp-proxy.ts';
 import { blockedStatements, lockTable, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
@@ -16,33 +20,40 @@ const timed = async <Value>(promise: Promise<Value>) => {
   return { value, duration: performance.now() - startedAt };
 };
 
+/** Long enough that a request that waits for a statement is seen to, on any machine. In ms. */
+const STATEMENT_TIMEOUT = 30_000;
+
 describe('a database that does not respond', () => {
+  const startPatient = () =>
+    start(
+      { REQUEST_TIMEOUT: '5' },
+      { requestLimits: { statementTimeout: STATEMENT_TIMEOUT, lockTimeout: STATEMENT_TIMEOUT } },
+    );
+
   test('to a token lookup: 503, code 1501, after a fifth of REQUEST_TIMEOUT', async () => {
-    const service = await start({ REQUEST_TIMEOUT: '5' });
+    const service = await startPatient();
     const unlock = await lockTable(service.database.url, 'tokens');
     const { value, duration } = await timed(service.post({ id: 1, name: 'Fir' }).then((response) => response));
     await unlock();
     expect([value.status, value.body.error]).toEqual([503, 1501]);
-    // A statement may take three fifths.
-    expect(duration).toBeLessThan(2500);
+    expect(duration).toBeLessThan(STATEMENT_TIMEOUT / 2);
     expect(await service.stored(1n)).toBeUndefined();
     expect((await service.post({ id: 1, name: 'Fir' })).status).toBe(200);
   });
 
   test('to a readiness check: 503, code 1501, after a fifth of REQUEST_TIMEOUT', async () => {
-    const service = await start({ REQUEST_TIMEOUT: '5' });
+    const service = await startPatient();
     const unlock = await lockTable(service.database.url, '_prisma_migrations');
     const { value, duration } = await timed(service.agent.get('/readyz').then((response) => response));
     await unlock();
     expect([value.status, value.body.error]).toEqual([503, 1501]);
-    // A statement may take three fifths.
-    expect(duration).toBeLessThan(2500);
+    expect(duration).toBeLessThan(STATEMENT_TIMEOUT / 2);
     expect((await service.agent.get('/readyz')).status).toBe(200);
   });
 });
 
 test('concurrent readiness checks share one query and one connection', async () => {
-  const service = await start({ REQUEST_TIMEOUT: '60' });
+  const service = await start({ REQUEST_TIMEOUT: '60' }, { requestLimits: { lockTimeout: 30_000 } });
   const { url } = service.database;
   expect((await service.post({ id: 1, name: 'Fir' })).status).toBe(200);
   const unlock = await lockTable(url, '_prisma_migrations');
@@ -98,7 +109,7 @@ test('waiting for a busy pool is not waiting for an unreachable server, and may 
   const pool = createPool({ url: database.url, connections: 1, connectTimeout: 200, statementTimeout: 1000 });
   const client = createDatabase({ pool, onConnectionLost: () => {} });
   stack.defer(() => client.$disconnect());
-  const running = client.$queryRaw`SELECT pg_sleep(0.6)::text`;
+  const running = client.$queryRaw`SELECT pg_sleep(0.4)::text`;
   expect(await client.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }]);
   await running;
   const held = await pool.connect();
@@ -148,6 +159,56 @@ test.each([
   expect(classifyDatabaseError(error)).toBe('unreachable');
 });
 
+describe('a connection that cannot be opened: no statement was sent', () => {
+  const throughPool = async (url: string) => {
+    const pool = createPool({ url, connections: 1, connectTimeout: 5000, statementTimeout: 5000 });
+    await pool.query('SELECT 1').finally(() => pool.end());
+  };
+  const throughPrisma = async (url: string) => {
+    const pool = createPool({ url, connections: 1, connectTimeout: 5000, statementTimeout: 5000 });
+    const client = createDatabase({ pool, onConnectionLost: () => {} });
+    await client.token.findMany().finally(() => client.$disconnect());
+  };
+  const throughRowStream = (url: string) => {
+    const sql = { text: 'SELECT 1', values: [] };
+    const { signal } = new AbortController();
+    return openRowStream({ url, connectTimeout: 5000 }, { sql, maySort: true, head: '', write: String, signal });
+  };
+
+  test.each([
+    ['the pool', throughPool],
+    ['Prisma', throughPrisma],
+    ['a command', (url: string) => withClient(url, (client) => client.query('SELECT 1'))],
+    ['an export', throughRowStream],
+  ])('by %s', async (_name, open: (url: string) => Promise<unknown>) => {
+    await using stack = new AsyncDisposableStack();
+    const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    stack.defer(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    for (const url of [
+      'postgresql://user@localhost/plants?host=/no/such/folder',
+      `postgresql://user@127.0.0.1:${port}/plants`,
+      `postgresql://user@127.0.0.1:${port}/plants?sslmode=require`,
+      Object.assign(new URL(database.url), { pathname: '/missing' }).href,
+    ]) {
+      const error = await open(url).catch((reason: unknown) => reason);
+      expect([error, classifyDatabaseError(error)]).toEqual([expect.any(Error), 'unreachable']);
+    }
+  });
+
+  test('a missing Unix socket does not prevent the start', async () => {
+    const databaseUrl = 'postgresql://user@localhost/plants?host=/no/such/folder';
+    await checkDatabases({ databaseUrl, directUrl: undefined, isMigrated: true });
+    const [pooled] = await checkDatabases({
+      databaseUrl: `${databaseUrl}&pgbouncer=true`,
+      directUrl: undefined,
+      isMigrated: true,
+    });
+    assertTimeLimits(pooled as InspectedDatabase, 1000);
+  });
+});
+
 test('a connection that stalls during a statement is closed; an idle connection is kept', async () => {
   await using stack = new AsyncDisposableStack();
   const { hostname, port } = new URL(database.url);
@@ -170,7 +231,7 @@ test('a connection that stalls during a statement is closed; an idle connection 
   const { value, duration } = await timed(session().catch((error) => error));
   expect(classifyDatabaseError(value)).toBe('interrupted');
   expect(duration).toBeGreaterThanOrEqual(statementTimeout - 1);
-  expect(duration).toBeLessThan(20 * statementTimeout);
+  expect(duration).toBeLessThan(40 * statementTimeout);
   proxy.resume();
   expect(await session()).not.toBe(first);
 });

@@ -6,7 +6,10 @@ import { waitForBlocked } from '../support/lock-table.ts';
 import { useTestService } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-const service = useTestService();
+/** In ms. */
+const CHECK_INTERVAL = 200;
+
+const service = useTestService({}, { requestLimits: { connectionCheckInterval: CHECK_INTERVAL, lockTimeout: 60_000 } });
 beforeEach(async () => {
   await service.database.query('TRUNCATE plants');
   service.log.splice(0);
@@ -26,7 +29,7 @@ const sendAndEnd = (text: string) => {
   socket.end(text);
   const received = once(socket, 'end').then(() => Buffer.concat(pieces).toString());
   received.catch(() => {});
-  return { socket, received };
+  return { socket, received, pieces };
 };
 
 const request = (method: string, path: string, body = '') =>
@@ -63,10 +66,9 @@ describe('a client that ends its side', () => {
 
   test('waits for a response that takes long; interim responses may precede it', async () => {
     const unlock = await lockPlants(service.database.url);
-    const { received } = sendAndEnd(request('GET', '/plants/1'));
+    const { received, pieces } = sendAndEnd(request('GET', '/plants/1'));
     await waitForBlocked(service.database, 'FROM plants');
-    // At least one check.
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await waitUntil('an interim response', () => pieces.length > 0);
     await unlock();
     const text = await received;
     expect(text).toMatch(/^(HTTP\/1\.1 100 Continue\r\n\r\n)+HTTP\/1\.1 404 /);

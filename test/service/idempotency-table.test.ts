@@ -2,8 +2,9 @@ import { hash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { createDatabase, createPool } from '../../src/database/database.ts';
-import { createKeptAnswerRepository } from '../../src/idempotency/kept-answer-repository.ts';
-import { createKeyedPlantRepository } from '../../src/plants/keyed-plant-repository.ts';
+import { deleteSome } from '../../src/database/sweep.ts';
+import { createStoredResponses, expiredResponses } from '../../src/idempotency/stored-responses.ts';
+import { createPlantRepository } from '../../src/plants/plant-repository.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
 /** In ms. */
@@ -20,21 +21,22 @@ const database = useTestDatabase({ each: true });
 const connect = () => {
   const pool = createPool({ url: database.url, connections: 1, connectTimeout: 5000, statementTimeout: 30_000 });
   const prisma = createDatabase({ pool, onConnectionLost: () => {} });
-  const kept = createKeptAnswerRepository({ database: prisma, retention: RETENTION * MINUTE });
-  const { create } = createKeyedPlantRepository({ database: prisma, kept });
+  const responses = createStoredResponses({ database: prisma, retention: RETENTION * MINUTE });
+  const { insert } = createPlantRepository({ database: prisma, responses });
+  const deleteExpired = () => deleteSome(prisma, expiredResponses);
   return {
     /** Stores plants, each with a key. */
     create: (firstId: number) =>
-      create(
+      insert(
         Array.from({ length: BATCH }, (_, index) => {
           const id = firstId + index;
-          const request = { key: hash('sha256', `${id}`), fingerprint: hash('sha256', ''), bytes: 0, startedAt: 0 };
-          return { id: BigInt(id), name: 'Fir', request };
+          const keyed = { key: hash('sha256', `${id}`), fingerprint: hash('sha256', ''), onReplay: () => {} };
+          return { id: BigInt(id), name: 'Fir', keyed };
         }),
       ),
-    deleteExpired: kept.deleteExpired,
+    deleteExpired,
     deleteAllExpired: async () => {
-      while (await kept.deleteExpired());
+      while (await deleteExpired());
     },
     /** PostgreSQL counts dead rows a second late otherwise. */
     flushCounts: () => prisma.$queryRaw`SELECT pg_stat_force_next_flush()::text`,

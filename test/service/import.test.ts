@@ -5,18 +5,21 @@ import { text as readAll } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { readConfig } from '../../src/config/config.ts';
+import { type Config, readConfig } from '../../src/config/config.ts';
 import { limitRequests } from '../../src/request-limits.ts';
 import { SCOPES } from '../../src/tokens/token.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { blockedStatements, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
+import { exchangeBytes } from '../support/raw-http.ts';
 import { scrape } from '../support/scrape.ts';
 import { onCitus, testUnless } from '../support/skip.ts';
 import { patientLookUps, type TestService } from '../support/test-service.ts';
 import { useTestService, useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-const shared = useTestService();
+/** In ms. Longer than anything takes on a busy machine. */
+const PATIENCE = 40_000;
+const shared = useTestService({ REQUEST_TIMEOUT: `${PATIENCE}ms` });
 const noIndex = onCitus('no other unique index is possible');
 const startService = useTestServices();
 let service: TestService;
@@ -27,8 +30,9 @@ beforeEach(async () => {
 });
 
 /** Starts a service of its own for a test that needs settings or stops it, or that looks at its connections or tables. */
-const start = async (environment: Record<string, string> = {}) => {
-  service = await startService(environment, { requestLimits: patientLookUps });
+const start = async (environment: Record<string, string> = {}, settings: Partial<Config> = {}) => {
+  const requestLimits = { ...patientLookUps, connectionCheckInterval: 100 };
+  service = await startService(environment, { requestLimits, settings });
 };
 
 const NDJSON = 'application/x-ndjson';
@@ -74,7 +78,7 @@ const openImport = (query = '', headers: Record<string, string> = {}) => {
 
 /** The headers of another token, because one has at most half of the slots. */
 const asOther = async () => ({
-  Authorization: `Bearer ${await service.tokens.create({ name: 'other', scopes: SCOPES, expiresAt: null })}`,
+  Authorization: `Bearer ${await service.tokens.create({ name: crypto.randomUUID(), scopes: SCOPES, expiresAt: null })}`,
 });
 
 const answerOf = async (request: ClientRequest & { responded?: Promise<unknown[]> }) => {
@@ -186,8 +190,37 @@ describe('the body', () => {
     }
   });
 
-  test('may be empty, but CSV needs a header row', async () => {
-    expect(await importPlants('')).toMatchObject({ status: 200, body: { ...counts(), errors: [] } });
+  const NO_ROWS = 'The file has no rows: ';
+  const ONE_LINE = `${NO_ROWS}it is a single line, its header row. If the line ends were lost on the way: curl -d removes them, curl --data-binary and -T keep them.`;
+
+  test.each([
+    [NDJSON, ['', '\n', '\r\n \n\t\n'], `${NO_ROWS}it is empty or has only blank lines.`],
+    ['application/json', ['[]', ' [ \n] '], `${NO_ROWS}its array is empty.`],
+    [
+      'text/csv',
+      ['id,name\n', 'id,name\r', '\ufeff\r\nid,name\r\n\r\n', 'sep=;\nid;name', '\nid,name'],
+      `${NO_ROWS}it has only a header row.`,
+    ],
+    ['text/csv', ['id,name', 'id,name,tag1,Fir,Abies2,Yew,'], ONE_LINE],
+  ])('may have no rows, and the response says so: %s %j', async (type, bodies, message) => {
+    for (const body of bodies) {
+      const expected = { status: 200, body: { ...counts(), errors: [], message } };
+      expect(await importPlants(body, { type })).toMatchObject(expected);
+      expect(await importPlants(gzipSync(body), { type, headers: GZIP, query: '?dryRun=true' })).toMatchObject(
+        expected,
+      );
+      expect(await importPlants(body, { type, query: '?atomic=true' })).toMatchObject(expected);
+    }
+  });
+
+  test('has no message if a row was skipped or failed', async () => {
+    await importPlants('{"id":1,"name":"Fir"}');
+    const skipped = await importPlants('id,name\n1,Fir', { type: 'text/csv', query: '?onConflict=skip' });
+    expect(skipped.body).toEqual({ ...counts(0, 0, 1), errors: [] });
+    expect((await importPlants('[1]', { type: 'application/json' })).body).not.toHaveProperty('message');
+  });
+
+  test('that is CSV must have a header row', async () => {
     expect(await importPlants('', { type: 'text/csv' })).toMatchObject({ status: 400, body: { error: 1003 } });
   });
 
@@ -236,6 +269,24 @@ describe('the body', () => {
     expect(noMark.body).toMatchObject({ error: 1000, message: expect.stringContaining('utf-16le') });
   });
 
+  test.each([
+    ['', (text: string) => Buffer.from(text)],
+    ['; charset=windows-1252', (text: string) => Buffer.from(text, 'latin1')],
+    ['; charset=utf-16le', (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le')],
+  ])('may be CSV whose rows end with CR, compressed or not: text/csv%s', async (charset, encode) => {
+    const type = `text/csv${charset}`;
+    const csv = 'sep=;\rid;name;tag\r1;Échinacée;Abies\r\r2;"a\rb\r\nc";""\rx;Yew;\r';
+    const expected = { status: 200, body: { ...counts(2, 0, 0, 1), errors: [{ line: 8, error: 1003 }] } };
+    expect(await importPlants(encode(csv), { type })).toMatchObject(expected);
+    expect(await stored()).toEqual([
+      ['1', 'Échinacée', 'Abies'],
+      ['2', 'a\rb\r\nc', ''],
+    ]);
+    const replaced = { ...expected, body: { ...expected.body, ...counts(0, 2, 0, 1) } };
+    const zipped = gzipSync(encode(csv));
+    expect(await importPlants(zipped, { type, headers: GZIP, query: '?onConflict=replace' })).toMatchObject(replaced);
+  });
+
   test('that is CSV uses the delimiter of the query', async () => {
     const file = 'id,name,id;id;name\nx;1;Fir';
     expect(await importPlants(file, { type: 'text/csv' })).toMatchObject({ status: 200, body: counts(0, 0, 0, 1) });
@@ -251,6 +302,53 @@ describe('the body', () => {
       ...counts(2, 0, 0, 1),
       errors: [{ line: 2, error: 1002, message: 'The line must be at most 1048576 bytes.' }],
     });
+  });
+});
+
+describe('a body in chunks', () => {
+  const chunk = (bytes: string | Buffer) =>
+    Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), Buffer.from(bytes as string), Buffer.from('\r\n')]);
+  const inBytes = (text: string | Buffer) => [...Buffer.from(text as string)].map((byte) => Buffer.from([byte]));
+
+  /** Sends each piece as a chunk of its own. */
+  const sendChunks = async (pieces: (string | Buffer)[], fields: string[]) => {
+    const lines = ['POST /plants/import?onConflict=skip HTTP/1.1', 'Host: x', `Authorization: Bearer ${service.token}`];
+    const head = `${[...lines, 'Transfer-Encoding: chunked', 'Connection: close', ...fields].join('\r\n')}\r\n\r\n`;
+    const bytes = Buffer.concat([Buffer.from(head), ...pieces.map(chunk), Buffer.from('0\r\n\r\n')]);
+    const [answer] = await exchangeBytes({ port: Number(new URL(service.baseUrl).port), bytes, deadline: 30_000 });
+    return { status: answer?.status, body: JSON.parse(answer?.body ?? '') };
+  };
+
+  test.each<[string, (string | Buffer)[], string[]]>([
+    ['NDJSON', inBytes(numbered(1, 200)), ['Content-Type: application/x-ndjson']],
+    ['CSV', inBytes(`id,name\n${'1,a\n'.repeat(1000)}`), ['Content-Type: text/csv']],
+    ['CSV whose header row has no end', inBytes('x'.repeat(4000)), ['Content-Type: text/csv']],
+    ['blank lines', inBytes('\n'.repeat(4000)), ['Content-Type: application/x-ndjson']],
+    ['an endless line', inBytes('x'.repeat(4000)), ['Content-Type: application/x-ndjson']],
+    ['a JSON array', inBytes(`[${'1,'.repeat(2000)}1]`), ['Content-Type: application/json']],
+    [
+      'gzip',
+      inBytes(gzipSync(numbered(1, 1000), { level: 0 })),
+      ['Content-Type: application/x-ndjson', 'Content-Encoding: gzip'],
+    ],
+  ])('of one byte is refused: %s → 400, code 1002', async (_what, pieces, fields) => {
+    const { status, body } = await sendChunks(pieces, fields);
+    expect([status, body]).toMatchObject([
+      400,
+      { error: 1002, message: expect.stringMatching(/^The body arrives in too many pieces smaller than 64 bytes\./) },
+    ]);
+  });
+
+  const rows = Array.from({ length: 5000 }, (_, index) => `${index},a`);
+
+  test.each([
+    ['rows', rows.map((row) => `${row}\n`)],
+    ['rows, and chunks of line ends', rows.flatMap((row) => [row, '\n'])],
+    ['rows, and chunks of CRLF', rows.flatMap((row) => [row, '\r\n'])],
+    ['rows that end with CR', rows.map((row) => `${row}\r`)],
+  ])('of %s is stored, however short the rows are', async (_what, pieces) => {
+    const { status, body } = await sendChunks(['id,name\n', ...pieces], ['Content-Type: text/csv']);
+    expect([status, body]).toMatchObject([200, counts(5000)]);
   });
 });
 
@@ -383,6 +481,17 @@ describe('an id that is taken', () => {
       ['3', 'Oak', null],
     ]);
   });
+});
+
+test('a refused import that only replaced says that rows are stored', async () => {
+  await importPlants(numbered(1, 1));
+  const { status, body } = await importPlants('{"id":1,"name":"Elm"}\n{}\n', {
+    query: '?onConflict=replace&maxErrors=0',
+  });
+  expect([status, body]).toMatchObject([
+    400,
+    { ...counts(0, 1, 0, 1), message: expect.stringContaining('The rows before it that did not fail are stored') },
+  ]);
 });
 
 describe('an id that occurs twice in an import', () => {
@@ -591,7 +700,7 @@ describe('the request', () => {
 
 describe('an import is interrupted by', () => {
   test('a pause of REQUEST_TIMEOUT → 408, code 1203, with the line up to which every row is stored', async () => {
-    await start({ REQUEST_TIMEOUT: '1' });
+    await start({}, { requestTimeout: 800 });
     const request = openImport();
     request.write(numbered(1, 4100));
     expect(await answerOf(request)).toEqual({
@@ -612,16 +721,16 @@ describe('an import is interrupted by', () => {
   });
 
   test('no timeout if a longer upload has only short pauses; the next request has its timeout again', async () => {
-    await start({ REQUEST_TIMEOUT: '1' });
+    await start({}, { requestTimeout: 800 });
     const request = openImport('', { Connection: 'keep-alive' });
     // The pauses together are longer than REQUEST_TIMEOUT.
-    for (let id = 1; id <= 12; id++) {
+    for (let id = 1; id <= 10; id++) {
       request.write(`{"id":${id},"na`);
-      await setTimeout(120);
+      await setTimeout(100);
       request.write('me":"Fir"}\n');
     }
     request.end();
-    expect(await answerOf(request)).toMatchObject({ status: 200, body: counts(12) });
+    expect(await answerOf(request)).toMatchObject({ status: 200, body: counts(10) });
     const slow = httpRequest(`${service.baseUrl}/plants`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${service.token}`, 'Content-Type': 'application/json', 'Content-Length': 100 },
@@ -669,11 +778,11 @@ describe('an import is interrupted by', () => {
   });
 
   test('no timeout of single requests', async () => {
-    await start({ REQUEST_TIMEOUT: '1' });
+    await start({}, { requestTimeout: 800 });
     const unlock = await lockPlants(service.database.url);
     const importing = importPlants(numbered(1, 3000));
     // Longer than a single request may take.
-    await setTimeout(2500);
+    await setTimeout(1200);
     await unlock();
     expect(await importing).toMatchObject({ status: 200, body: counts(3000) });
   });
@@ -681,7 +790,7 @@ describe('an import is interrupted by', () => {
   test.each(['the request times out', 'the client ends its side'])(
     'failed rows → 400 with the counts, although %s meanwhile',
     async (event) => {
-      await start({ REQUEST_TIMEOUT: '1' });
+      await start({}, { requestTimeout: 800 });
       const unlock = await lockPlants(service.database.url);
       const socket = connect({ port: Number(new URL(service.baseUrl).port), allowHalfOpen: true });
       const answer = readAll(socket);
@@ -690,8 +799,8 @@ describe('an import is interrupted by', () => {
       socket.write(`${head}\r\nContent-Type: ${NDJSON}\r\nContent-Length: 9999999\r\n\r\n${rows}`);
       await waitForBlocked(service.database, 'INSERT');
       if (event === 'the client ends its side') socket.end();
-      // Requests are checked once a second.
-      await setTimeout(event === 'the request times out' ? 2500 : 500);
+      // Several checks of connections.
+      await setTimeout(event === 'the request times out' ? 1200 : 500);
       await unlock();
       // A client that has ended its side gets interim responses while it waits.
       const [responseHead, body = ''] = (await answer)
@@ -727,8 +836,8 @@ describe('an import is interrupted by', () => {
     const startedAt = performance.now();
     request.write(bytes);
     expect(await answerOf(request)).toMatchObject({ status, body });
-    // Not only once the pause exceeds REQUEST_TIMEOUT, 10 s.
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    // Not only once the pause exceeds REQUEST_TIMEOUT.
+    expect(performance.now() - startedAt).toBeLessThan(PATIENCE / 2);
   });
 
   test('a lost database connection, although the client pauses', async () => {
@@ -750,7 +859,7 @@ describe('an import is interrupted by', () => {
     // Two chunks: one that is not terminated would wait for the lock.
     await waitUntil(
       'chunks',
-      async () => (await blockedStatements(service.database)).filter((sql) => sql.includes('INSERT')).length === 2,
+      async () => (await blockedStatements(service.database)).filter((sql) => sql.includes('INSERT')).length >= 2,
     );
     await terminateBlocked(service.database);
     const { status, body } = await answerOf(request);
@@ -815,7 +924,7 @@ describe('an import is interrupted by', () => {
   });
 
   test('a shutdown → 503, code 1504, with the line', async () => {
-    await start({ SHUTDOWN_TIMEOUT: '2' });
+    await start({}, { shutdownTimeout: 1000 });
     const request = openImport();
     request.write(numbered(1, 2500));
     await waitUntil('rows', async () => (await count()) >= 2000);
@@ -827,25 +936,24 @@ describe('an import is interrupted by', () => {
   });
 
   test.each(['error', 'skip', 'replace'])('a shutdown, even if a chunk hangs: onConflict=%s', async (onConflict) => {
-    await start({ SHUTDOWN_TIMEOUT: '3' });
+    await start({}, { shutdownTimeout: 1000 });
     const request = openImport(`?onConflict=${onConflict}`);
     request.write(numbered(1, 2500));
     await waitUntil('rows', async () => (await count()) >= 2000);
     const unlock = await lockPlants(service.database.url);
     request.write(numbered(2501, 9000));
     await waitForBlocked(service.database, 'INSERT');
-    const startedAt = performance.now();
+    // The chunk is locked, so that only the shutdown can end it.
     const stopping = service.stopServer();
     const { status, body } = await answerOf(request);
     expect([status, body.error]).toEqual([503, 1504]);
     expect(body.message).toMatch(/^The service is stopping\. Every row up to line 2000 is stored\./);
     await stopping;
-    expect(performance.now() - startedAt).toBeLessThan(3000);
     await unlock();
   });
 
   test('a shutdown within a JSON array', async () => {
-    await start({ SHUTDOWN_TIMEOUT: '1', METRICS_PORT: '0' });
+    await start({ METRICS_PORT: '0' }, { shutdownTimeout: 300 });
     const request = openImport('', { 'Content-Type': 'application/json' });
     request.write('[');
     await waitUntil('it', async () => (await metrics()).value('plant_store_imports_in_progress') === 1);
@@ -855,7 +963,7 @@ describe('an import is interrupted by', () => {
   });
 
   test('a shutdown, even if an atomic import hangs', async () => {
-    await start({ SHUTDOWN_TIMEOUT: '2' });
+    await start({}, { shutdownTimeout: 1000 });
     const unlock = await lockPlants(service.database.url);
     const request = openImport('?atomic=true');
     request.end(numbered(1, 2500));
@@ -910,10 +1018,10 @@ describe('concurrent imports', () => {
   test('are limited to four, of which a token gets two; more get 503, code 1500', async () => {
     await start({ METRICS_PORT: '0' });
     const other = await asOther();
-    const inProgress = async () => (await metrics()).value('plant_store_imports_in_progress');
+    const inProgress = async () => (await metrics()).value('plant_store_imports_in_progress') ?? 0;
     const open = [openImport(), openImport()];
     for (const request of open) request.write('\n');
-    await waitUntil('two imports', async () => (await inProgress()) === 2);
+    await waitUntil('two imports', async () => (await inProgress()) >= 2);
     const third = await importPlants('');
     expect([third.status, third.headers.get('retry-after'), third.body]).toEqual([
       503,
@@ -922,7 +1030,7 @@ describe('concurrent imports', () => {
     ]);
     open.push(openImport('', other), openImport('', other));
     for (const request of open.slice(2)) request.write('\n');
-    await waitUntil('four imports', async () => (await inProgress()) === 4);
+    await waitUntil('four imports', async () => (await inProgress()) >= 4);
     expect(await importPlants('')).toMatchObject({ status: 503, body: { error: 1500 } });
     const answers = open.map(answerOf);
     for (const [index, request] of open.entries()) request.end(`{"id":${index},"name":""}`);
@@ -944,7 +1052,7 @@ describe('concurrent imports', () => {
     await setTimeout(300);
     expect(await sessions()).toBe(0);
     open[0]?.write(numbered(11, 2100));
-    await waitUntil('a session', async () => (await sessions()) === 1);
+    await waitUntil('a session', async () => (await sessions()) >= 1);
     for (const request of open) request.end();
     for (const request of open) expect((await answerOf(request)).status).toBe(200);
     await waitUntil('no session', async () => (await sessions()) === 0);
@@ -1019,6 +1127,20 @@ test('imports are counted, and each is logged in one line', async () => {
     { level: 'info', outcome: 'completed', ...counts(10, 0, 0, 2), onConflict: 'error', requestId: expect.any(String) },
     { ...counts(10, 0, 10) },
     { dryRun: true },
+  ]);
+});
+
+test('atomic imports of the same ids in opposite order do not deadlock', async () => {
+  const rows = Array.from({ length: 10_000 }, (_, id) => `{"id":${id},"name":"Fir"}\n`);
+  const query = '?atomic=true&onConflict=skip';
+  const answers = await Promise.all([
+    importPlants(rows.join(''), { query, headers: await asOther() }),
+    importPlants(rows.reverse().join(''), { query }),
+  ]);
+  const created = answers.map(({ status, body }) => [status, body.created]);
+  expect(created.sort()).toEqual([
+    [200, 0],
+    [200, 10_000],
   ]);
 });
 

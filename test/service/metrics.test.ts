@@ -114,6 +114,15 @@ describe('requests are counted and timed', () => {
     await unlock();
   });
 
+  test('even if their bodies are not valid HTTP', async () => {
+    await start();
+    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+    const head = `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}`;
+    socket.end(`${head}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n`).resume();
+    await once(socket, 'close');
+    expect((await metrics()).value('plant_store_http_errors_total', { error: '1006' })).toBe(1);
+  });
+
   test('even if they are not valid HTTP', async () => {
     await start();
     const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');

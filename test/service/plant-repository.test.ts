@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
+import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
+import type { Preconditions } from '../../src/plants/plant.ts';
+import { PlantChangedError, PlantUnknownError } from '../../src/plants/plant-errors.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
+import { entityTag } from '../../src/plants/plant-representation.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
 let database: Database;
@@ -11,12 +15,12 @@ let repository: PlantRepository;
 beforeAll(() => {
   const pool = createPool({ url: testDatabase.url, connections: 2, connectTimeout: 5000, statementTimeout: 10_000 });
   database = createDatabase({ pool, onConnectionLost: () => {} });
-  repository = createPlantRepository({ database });
+  repository = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 1 }) });
 });
 
 beforeEach(() => testDatabase.query('TRUNCATE plants'));
 
-const insert = (id: number, name: string, tag: string | null = null) =>
+const insert = (id: number, name: string, tag: string | null | undefined = null) =>
   testDatabase.query('INSERT INTO plants VALUES ($1, $2, $3)', [id, name, tag]);
 const stored = async () =>
   (await testDatabase.query('SELECT name, tag FROM plants')).map(({ name, tag }) => [name, tag]);
@@ -30,24 +34,119 @@ describe('a plant that was changed since it was read', () => {
     ['got another name', { name: 'Yew', tag: 'x' }],
   ];
 
-  test.each(asRead)('%s: is not updated', async (_title, expected, tag = 'x') => {
+  test.each(asRead)('%s: is not updated', async (_title, plant, tag = 'x') => {
     await insert(1, 'Fir', tag);
-    expect(await repository.update(1n, { name: 'Oak' }, { id: 1n, ...expected })).toBeUndefined();
+    const preconditions = { ifMatch: [entityTag(plant)] };
+    await expect(repository.change({ id: 1n, change: { name: 'Oak' }, preconditions })).rejects.toThrow(
+      PlantChangedError,
+    );
+    await expect(repository.change({ id: 2n, change: { name: 'Oak' }, preconditions })).rejects.toThrow(
+      PlantUnknownError,
+    );
     expect(await stored()).toEqual([['Fir', tag]]);
   });
 
-  test.each(asRead)('%s: is not deleted', async (_title, expected, tag = 'x') => {
+  test.each(asRead)('%s: is not deleted', async (_title, plant, tag = 'x') => {
     await insert(1, 'Fir', tag);
-    expect(await repository.delete(1n, { id: 1n, ...expected })).toBe(false);
+    const preconditions = { ifMatch: [entityTag(plant)] };
+    await expect(repository.change({ id: 1n, change: 'delete', preconditions })).rejects.toThrow(PlantChangedError);
+    await expect(repository.change({ id: 2n, change: 'delete', preconditions })).rejects.toThrow(PlantUnknownError);
     expect(await stored()).toEqual([['Fir', tag]]);
   });
+});
 
-  test.each(['x', '', null])('with the tag %j that was read: is updated and deleted', async (tag) => {
-    await insert(1, 'Fir', tag);
-    const expected = { id: 1n, name: 'Fir', tag: tag ?? undefined };
-    expect(await repository.update(1n, {}, expected)).toEqual(expected);
-    expect(await repository.delete(1n, expected)).toBe(true);
-    expect(await stored()).toEqual([]);
+describe('a plant that changes between the statement and the look at why it found none', () => {
+  const plant = { name: 'Fir', tag: undefined };
+  /** A repository whose first statement is followed by `sql` of another client. */
+  const followedBy = (sql: string) => {
+    let isFirst = true;
+    const $queryRaw = async (...statement: Parameters<Database['$queryRaw']>) => {
+      const rows = await database.$queryRaw(...statement);
+      if (isFirst) await testDatabase.query(sql);
+      isFirst = false;
+      return rows;
+    };
+    const watched = { ...database, $queryRaw } as unknown as Database;
+    const responses = createStoredResponses({ database: watched, retention: 1 });
+    return createPlantRepository({ database: watched, responses }).change;
+  };
+
+  test('meets the preconditions only then: is changed', async () => {
+    await insert(1, 'Fir');
+    const change = followedBy("UPDATE plants SET name = 'Yew'");
+    expect(
+      await change({ id: 1n, change: { name: 'Oak' }, preconditions: { ifNoneMatch: [entityTag(plant)] } }),
+    ).toMatchObject({ name: 'Oak' });
+  });
+
+  test('is created: is changed', async () => {
+    const change = followedBy("INSERT INTO plants VALUES (1, 'Fir')");
+    expect(
+      await change({ id: 1n, change: { name: 'Oak' }, preconditions: { ifMatch: [entityTag(plant)] } }),
+    ).toMatchObject({ name: 'Oak' });
+  });
+
+  test('is deleted: there is none', async () => {
+    await insert(1, 'Fir');
+    const change = followedBy('DELETE FROM plants');
+    await expect(
+      change({ id: 1n, change: 'delete', preconditions: { ifNoneMatch: [entityTag(plant)] } }),
+    ).rejects.toThrow(PlantUnknownError);
+  });
+});
+
+describe('PostgreSQL and the store compute the same version', () => {
+  const texts = [
+    '',
+    'Fir',
+    '\\',
+    '\\\\',
+    '\\x41',
+    '\\000',
+    "'",
+    '"',
+    '木',
+    '🌲',
+    '\u{10FFFF}',
+    '\u0001\t\n\r',
+    '{}',
+    'x'.repeat(100_000),
+  ];
+  const plants = texts.flatMap((name) => [undefined, ...texts].map((tag) => ({ name, tag })));
+
+  test('of a plant with any name and tag', async () => {
+    for (const { name, tag } of plants) {
+      await insert(1, name, tag);
+      await repository.change({
+        id: 1n,
+        change: { name: 'changed' },
+        preconditions: { ifMatch: [entityTag({ name, tag })] },
+      });
+      await repository.change({ id: 1n, change: 'delete', preconditions: { ifNoneMatch: [entityTag({ name, tag })] } });
+    }
+    expect(new Set(plants.map(entityTag)).size).toBe(plants.length);
+  });
+});
+
+describe('preconditions', () => {
+  const [current, other] = [entityTag({ name: 'Fir', tag: 'x' }), entityTag({ name: 'Yew', tag: undefined })];
+  test.each<[string, Preconditions, boolean]>([
+    ['none', {}, true],
+    ['one of several tags', { ifMatch: [other, current] }, true],
+    ['no tag', { ifMatch: [] }, false],
+    ['tags that no plant has', { ifMatch: ['"x"', current.toLowerCase(), `"${'A'.repeat(42)}B"`] }, false],
+    ['tags that must not match', { ifNoneMatch: [other, '"x"'] }, true],
+    ['no tag that must not match', { ifNoneMatch: [] }, true],
+    ['a tag that must not match', { ifNoneMatch: [other, current] }, false],
+    ['no plant', { ifNoneMatch: '*' }, false],
+    ['both, of which one fails', { ifMatch: [current], ifNoneMatch: [current] }, false],
+  ])('%s', async (_title, preconditions, isMet) => {
+    await insert(1, 'Fir', 'x');
+    const outcome = repository.change({ id: 1n, change: {}, preconditions }).then(
+      () => true,
+      () => false,
+    );
+    expect(await outcome).toBe(isMet);
   });
 });
 
@@ -60,13 +159,15 @@ describe('findByIds', () => {
     await insert(4, '木'.repeat(5461), 'xx');
     await insert(5, '', 'x'.repeat(20_000));
     const found = await repository.findByIds([1n, 2n, 3n, 4n, 5n, 6n]);
-    const shown = [...found].map(([id, plant]) => [id, plant?.name.length, plant?.tag]);
+    const shown = [...found].map(([id, plant]) =>
+      plant === 'long' ? [id, plant] : [id, plant.name.length, plant.tag],
+    );
     expect(shown.sort()).toEqual([
       [1n, 16_384, undefined],
-      [2n, undefined, undefined],
+      [2n, 'long'],
       [3n, 5461, 'x'],
-      [4n, undefined, undefined],
-      [5n, undefined, undefined],
+      [4n, 'long'],
+      [5n, 'long'],
     ]);
   });
 
@@ -80,11 +181,11 @@ describe('findByIds', () => {
     ]);
   });
 
-  test('findLong returns a long plant', async () => {
+  test('find returns a long plant', async () => {
     const name = '木'.repeat(300_000);
     await insert(1, name, 'x');
-    expect(await repository.findLong(1n)).toEqual({ id: 1n, name, tag: 'x' });
-    expect(await repository.findLong(2n)).toBeUndefined();
+    expect(await repository.find(1n)).toEqual({ id: 1n, name, tag: 'x' });
+    await expect(repository.find(2n)).rejects.toThrow(PlantUnknownError);
   });
 });
 
@@ -99,6 +200,7 @@ describe('list', () => {
   );
 
   test.each([
+    [1023, true],
     [1024, true],
     [1025, false],
   ])('returns a plant of %d bytes: %j', async (bytes, isShown) => {

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { openRowStream } from '../../src/database/row-stream.ts';
 import { createPlantExports } from '../../src/exports/export-plants.ts';
 import { lockPlants } from '../support/lock-plants.ts';
@@ -14,7 +14,12 @@ jest.setTimeout(30_000);
 const SILENCE = 800;
 
 const database = useTestDatabase();
-const options = (silenceTimeout = 60_000) => ({ url: database.url, connectTimeout: 5000, silenceTimeout });
+const options = (silenceTimeout = 60_000) => ({
+  url: database.url,
+  connectTimeout: 5000,
+  silenceTimeout,
+  clientCheckInterval: 100,
+});
 const open = ({ silenceTimeout = 60_000, signal = new AbortController().signal, onRow = () => {} } = {}) =>
   openRowStream<[string]>(options(silenceTimeout), {
     sql: { text: 'SELECT name FROM plants ORDER BY id', values: [] },
@@ -31,7 +36,18 @@ const backends = async () => (await otherSessions(database)).length;
 const insert = (count: number, bytes: number) =>
   database.query(`INSERT INTO plants SELECT id, repeat('x', ${bytes}) FROM generate_series(1, ${count}) AS id`);
 
+let unlock = async () => {};
+const lock = async () => {
+  unlock = await lockPlants(database.url);
+};
+
 beforeEach(() => database.query('TRUNCATE plants'));
+// Also after a failure, because the next test truncates the table.
+afterEach(async () => {
+  await unlock();
+  unlock = async () => {};
+  await database.query(`ALTER DATABASE ${database.name} RESET statement_timeout`);
+});
 
 describe('a stream of rows', () => {
   test('is in pieces of at most 16 KiB, however long a row is', async () => {
@@ -61,11 +77,10 @@ describe('a stream of rows', () => {
 
   test('does not end at the statement timeout of the database', async () => {
     await insert(3000, 10_000);
-    await database.query(`ALTER DATABASE ${database.name} SET statement_timeout = 200`);
+    await database.query(`ALTER DATABASE ${database.name} SET statement_timeout = 400`);
     const stream = await open();
-    await setTimeout(400);
+    await setTimeout(600);
     expect(Buffer.concat(await stream.toArray())).toHaveLength(3000 * 10_001);
-    await database.query(`ALTER DATABASE ${database.name} RESET statement_timeout`);
   });
 
   test('ends its statement when it is destroyed', async () => {
@@ -75,7 +90,7 @@ describe('a stream of rows', () => {
   });
 
   test('ends its statement when it is aborted before the first row', async () => {
-    const unlock = await lockPlants(database.url);
+    await lock();
     const controller = new AbortController();
     const stream = open({ signal: controller.signal });
     const failed = expect(stream).rejects.toMatchObject({ name: 'AbortError' });
@@ -84,7 +99,6 @@ describe('a stream of rows', () => {
     await failed;
     // Only the connection that holds the lock is left.
     await waitUntil('its end', async () => (await backends()) === 1);
-    await unlock();
   });
 });
 
@@ -94,8 +108,8 @@ describe('an export whose first plant takes too long', () => {
     [{ tag: 'Abies' }, 'SearchTimeoutError'],
     [{}, 'SilenceError'],
   ])('with the filter %j fails with a %s', async (filter, name) => {
-    const unlock = await lockPlants(database.url);
-    const { read, counts } = createPlantExports({ database: options(SILENCE), limit: 1 });
+    await lock();
+    const { read, inProgress, rows } = createPlantExports({ database: options(SILENCE), limit: 1 });
     const exported = {
       holder: '',
       format: 'csv',
@@ -104,7 +118,6 @@ describe('an export whose first plant takes too long', () => {
       ...filter,
     } as const;
     await expect(read(exported, async () => {})).rejects.toMatchObject({ name });
-    expect(counts).toEqual({ inProgress: 0, rows: 0 });
-    await unlock();
+    expect([inProgress(), rows()]).toEqual([0, 0]);
   });
 });

@@ -9,7 +9,7 @@ import { useTestServices } from '../support/use-test-service.ts';
 const start = useTestServices();
 const testDatabase = useTestDatabase();
 
-test('lookups of any number of tokens use one prepared statement', async () => {
+test('lookups of any number of tokens leave no prepared statement behind', async () => {
   await using stack = new AsyncDisposableStack();
   const { url } = testDatabase;
   const pool = createPool({ url, connections: 1, connectTimeout: 5000, statementTimeout: 10_000 });
@@ -24,11 +24,11 @@ test('lookups of any number of tokens use one prepared statement', async () => {
   }
   const statements =
     await database.$queryRaw`SELECT statement FROM pg_prepared_statements WHERE statement ~ 'token[s]'`;
-  expect(statements).toHaveLength(1);
+  expect(statements).toHaveLength(0);
 });
 
 test('lookups of unknown tokens take at most one connection and do not delay known tokens', async () => {
-  const service = await start({ REQUEST_TIMEOUT: '60' });
+  const service = await start({ REQUEST_TIMEOUT: '60' }, { requestLimits: { lockTimeout: 60_000 } });
   const post = (id: number, token: string) => service.post({ id, name: 'Fir' }, { Authorization: `Bearer ${token}` });
   expect((await post(1, service.token)).status).toBe(200);
   const unlock = await lockTable(service.database.url, 'tokens');

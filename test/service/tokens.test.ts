@@ -144,6 +144,20 @@ testUnless(noScans, 'a token that the service accepted a moment ago needs no loo
   expect(lookups).toBeLessThan(10);
 });
 
+test('tokens are listed in the order of their creation', async () => {
+  const own = await start();
+  for (const name of ['second', 'first', 'third'])
+    await own.tokens.create({ name, scopes: ['plants:read'], expiresAt: null });
+  for (const [place, name] of ['test', 'second', 'first', 'third'].entries())
+    await own.database.query(
+      "UPDATE tokens SET created_at = '2026-01-01'::timestamp + $1 * interval '1 hour' WHERE name = $2",
+      [String(place), name],
+    );
+  // PostgreSQL writes a changed row to another place.
+  await own.tokens.revoke('second');
+  expect((await own.tokens.list()).map(({ name }) => name)).toEqual(['test', 'second', 'first', 'third']);
+});
+
 test('the database stores only the SHA-256 of a token', async () => {
   const [row] = await service.database.query("SELECT *, t::text AS everything FROM tokens t WHERE name = 'test'");
   expect(row?.hash).toEqual(Buffer.from(hashTokenText(service.token)));

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { hashTokenText } from '../../src/tokens/token.ts';
-import { runCommand, spawnWithInput, startStore } from '../support/store-process.ts';
+import { runCommand, runCommandOnFullDisk, spawnWithInput, startStore } from '../support/store-process.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
@@ -22,6 +24,9 @@ test('npm start prints its URL and a curl command that stores a plant', async ()
   expect(stdout).toBe('{"name":"Fir","tag":"Abies"}');
   expect(await store.stop()).toEqual({ code: 0, signal: null });
   expect(store.output.text).toMatch(/"path":"\/plants","status":200.*\n.*"stopping".*\n.*"stopped"/);
+  // Its PostgreSQL has stopped, too.
+  expect(existsSync(join(folder.path, 'postgres', 'PG_VERSION'))).toBe(true);
+  expect(existsSync(join(folder.path, 'postgres', 'postmaster.pid'))).toBe(false);
 });
 
 test('token create prints only the token to standard output, and stores its hash', async () => {
@@ -34,6 +39,22 @@ test('token create prints only the token to standard output, and stores its hash
   expect(row?.scopes).toEqual(['plants:read', 'plants:write']);
   const days = (Number(row?.expires_at) - Number(row?.created_at)) / 86_400_000;
   expect(days).toBeCloseTo(30, 1);
+});
+
+describe('a standard output that is full', () => {
+  const withFull = (...words: string[]) => runCommandOnFullDisk(words, { DATABASE_URL: database.url });
+
+  test('ends token create with an error, and the token is deleted', async () => {
+    const { code, stderr } = await withFull('token', 'create', '--name', 'unprinted');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The token could not be printed and was deleted: .*ENOSPC.*\n$/);
+    expect(await database.query("SELECT name FROM tokens WHERE name = 'unprinted'")).toEqual([]);
+  });
+
+  test('ends token list with an error', async () => {
+    const { code, stderr } = await withFull('token', 'list');
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^.*ENOSPC.*\n$/)]);
+  });
 });
 
 test.each(['ndjson', 'csv'])(
@@ -75,4 +96,10 @@ test('migrate applies the migrations once and records them as `prisma migrate` d
   const rows = await empty.query('SELECT applied_steps_count FROM _prisma_migrations');
   expect(rows.length).toBeGreaterThan(0);
   for (const row of rows) expect(row.applied_steps_count).toBe(1);
+  // As `prisma migrate resolve --rolled-back` records it.
+  const [{ name } = {}] = await empty.query(`
+    UPDATE _prisma_migrations SET rolled_back_at = now()
+    WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING migration_name AS name`);
+  await empty.query('DROP TABLE idempotency_keys');
+  expect(await migrate()).toMatchObject({ code: 0, stdout: `Applied: ${name}\n` });
 });

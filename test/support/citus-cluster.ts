@@ -5,6 +5,7 @@ import { freePort } from '../../src/embedded-postgres/free-port.ts';
 import type { CitusNode } from './citus-database.ts';
 import { docker, findImageObstacle } from './docker.ts';
 import { createPostgresServer, PASSWORD, query, USER } from './postgres-server.ts';
+import { psqlObstacle } from './psql.ts';
 import { succeeds } from './succeeds.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -27,7 +28,7 @@ const [, IMAGE = ''] = /image: (citusdata\/\S+)/.exec(readFileSync('deploy/citus
 /** Why no cluster can be started; undefined if it can. Without CITUS_BIN, pulls the official image. */
 export const findCitusObstacle = async (): Promise<string | undefined> => {
   if (process.env.CITUS_BIN) return undefined;
-  const obstacle = await findImageObstacle(IMAGE);
+  const obstacle = psqlObstacle ?? (await findImageObstacle(IMAGE));
   return obstacle && `CITUS_BIN is not set, and ${obstacle}`;
 };
 

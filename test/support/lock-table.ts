@@ -3,11 +3,18 @@ import { isOnCitus } from './skip.ts';
 import type { TestDatabase } from './test-database.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** Locks a table, so that every statement on it waits. @returns a function that releases the lock */
-export const lockTable = async (databaseUrl: string, table: string): Promise<() => Promise<void>> => {
+/**
+ * Locks a table, so that every statement on it waits; with the mode SHARE, every statement that changes it.
+ * @returns a function that releases the lock
+ */
+export const lockTable = async (
+  databaseUrl: string,
+  table: string,
+  mode: 'ACCESS EXCLUSIVE' | 'SHARE' = 'ACCESS EXCLUSIVE',
+): Promise<() => Promise<void>> => {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
-  await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+  await client.query(`BEGIN; LOCK TABLE ${table} IN ${mode} MODE`);
   return () => client.end();
 };
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { closeSync, openSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { execPath, kill } from 'node:process';
 import { text } from 'node:stream/consumers';
 import { variableNames } from '../../src/config/config.ts';
@@ -46,6 +46,16 @@ export const runCommand = async (words: string[], environment?: Environment, std
   return { code: code ?? undefined, stdout: printed, stderr: said };
 };
 
+/** Runs the command line with a standard output that is full. */
+export const runCommandOnFullDisk = async (words: string[], environment?: Environment) => {
+  const full = openSync('/dev/full', 'w');
+  try {
+    return await runCommand(words, environment, full);
+  } finally {
+    closeSync(full);
+  }
+};
+
 /** Starts the store with `npm start` or, given `DATABASE_URL`, with `serve`. Waits until it listens. */
 export const startStore = async (environment: Environment & { DATA_DIR: string }) => {
   const env = cleanEnvironment({ PORT: '0', ...environment });
@@ -59,14 +69,16 @@ export const startStore = async (environment: Environment & { DATA_DIR: string }
   const output = { text: '' };
   for (const stream of [process.stdout, process.stderr]) stream?.on('data', (chunk) => (output.text += chunk));
   const exited = once(process, 'exit').then(([code, signal]) => ({ code, signal }));
+  const listening = /"pid":(\d+),.*"listening"/;
   const found = (pattern: RegExp) => pattern.exec(output.text)?.[1] ?? '';
   await waitUntil('the store to listen', () => {
     const end = process.exitCode ?? process.signalCode;
     if (end !== null) throw new Error(`the store ended with ${end}:\n${output.text}`);
-    return /Plant Store listens on .*\n[\s\S]*(curl |token create ).*\n/.test(output.text);
+    return (
+      /Plant Store listens on .*\n[\s\S]*(curl |token create ).*\n/.test(output.text) && listening.test(output.text)
+    );
   });
-  const readPid = () => JSON.parse(readFileSync(join(environment.DATA_DIR, 'store.json'), 'utf8')).pid as number;
-  const pid = environment.DATABASE_URL ? (process.pid as number) : readPid();
+  const pid = Number(found(listening));
   return {
     process,
     exited,

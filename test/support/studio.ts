@@ -21,13 +21,11 @@ export const startStudio = async (environment: Record<string, string>, browser =
     code,
     stderr,
   }));
-  let printed = '';
-  command.stdout?.on('data', (chunk) => (printed += chunk));
-  const page = () => /^Prisma Studio shows the plants on (http:\S+)$/m.exec(printed)?.[1] ?? '';
-  await waitUntil('Prisma Studio', async () => (await fetch(page()).catch(() => undefined))?.ok === true);
+  command.stdout?.resume();
+  const url = `http://localhost:${port}`;
+  await waitUntil('Prisma Studio', async () => (await fetch(url).catch(() => undefined))?.ok === true);
   return {
-    /** The page of the plants. */
-    url: page(),
+    url,
     pid: command.pid as number,
     ended,
     /** Sends SIGTERM. @returns exit code and standard error */

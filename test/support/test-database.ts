@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Pool } from 'pg';
-import { distribute } from '../../src/database/distribution.ts';
 import { type CitusNode, createCitusDatabase, dropCitusDatabase } from './citus-database.ts';
 import { query } from './postgres-server.ts';
+import { distribute } from './psql.ts';
 
 /** The migrated database that tests clone. */
 export const TEMPLATE = 'plant_store_template';
@@ -27,7 +27,7 @@ export const createTestDatabase = async ({ migrated = true } = {}) => {
   const template = migrated ? TEMPLATE : 'template0';
   if (nodes.length > 0) {
     await createCitusDatabase(nodes, name, template);
-    if (migrated) await distribute(url, { shards: 4 });
+    if (migrated) await distribute(url, '--set=shards=4');
   }
   // Without fsync, copying files is faster than the default, by 24 to 31 ms including the later drop.
   else await administer(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);

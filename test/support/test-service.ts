@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import supertest from 'supertest';
-import { readConfig } from '../../src/config/config.ts';
+import { type Config, readConfig } from '../../src/config/config.ts';
 import { createOpenApiDocument, type OpenApiDocument } from '../../src/openapi-document.ts';
 import { limitRequests, type RequestLimits } from '../../src/request-limits.ts';
 import { createService } from '../../src/service.ts';
@@ -10,10 +10,17 @@ import { createAnswerCheck } from './check-answer.ts';
 import { scrape } from './scrape.ts';
 import { createTestDatabase } from './test-database.ts';
 import { unwatchAnswers, watchAnswers } from './watch-answers.ts';
+import { watchedServices } from './watched-services.ts';
 
 export type LogLine = Record<string, unknown> & { level: string; msg: string };
 
-type TestServiceOptions = { migrated?: boolean; databaseUrl?: string; requestLimits?: Partial<RequestLimits> };
+type TestServiceOptions = {
+  migrated?: boolean;
+  databaseUrl?: string;
+  /** Settings that variables do not allow, such as shorter times. */
+  settings?: Partial<Config>;
+  requestLimits?: Partial<RequestLimits>;
+};
 
 const { lookUpTimeout, connectTimeout, tokens, newTokens } = limitRequests(readConfig({}));
 /** Token lookups get a fifth of REQUEST_TIMEOUT. With these limits they keep their time if it is short: the machine may be busy. */
@@ -34,7 +41,7 @@ const answerCheckOf = (document: OpenApiDocument) => {
  * `databaseUrl`.
  */
 export const startTestService = async (environment: Record<string, string> = {}, options: TestServiceOptions = {}) => {
-  const { migrated = true, databaseUrl, requestLimits } = options;
+  const { migrated = true, databaseUrl, settings, requestLimits } = options;
   const database = await createTestDatabase({ migrated });
   const log: LogLine[] = [];
   const stream = new Writable({
@@ -44,7 +51,7 @@ export const startTestService = async (environment: Record<string, string> = {},
     },
   });
   const logger = pino({ level: 'info', base: null, formatters: { level: (level) => ({ level }) } }, stream);
-  const config = readConfig({ PORT: '0', ...environment });
+  const config = { ...readConfig({ PORT: '0', ...environment }), ...settings };
   const service = await createService({
     config,
     databaseUrl: databaseUrl ?? database.url,
@@ -53,6 +60,7 @@ export const startTestService = async (environment: Record<string, string> = {},
     requestLimits: { ...limitRequests(config), ...requestLimits },
   });
   const port = await service.start();
+  watchedServices.add(service);
   watchAnswers(port, answerCheckOf(createOpenApiDocument(config)));
   const baseUrl = `http://127.0.0.1:${port}`;
   const token =
@@ -61,6 +69,7 @@ export const startTestService = async (environment: Record<string, string> = {},
       : '';
   const stopServer = async () => {
     await service.stop();
+    watchedServices.delete(service);
     unwatchAnswers(port);
   };
   const agent = supertest(baseUrl);

@@ -178,6 +178,27 @@ describe('plant-store import', () => {
     expect(object.stderr).toContain('The JSON is not an array: it does not start with a bracket. No row is stored.');
   });
 
+  test.each([[], ['--json'], ['--dry-run'], ['--atomic'], ['--dry-run', '--atomic', '--json']].map((words) => [words]))(
+    'exits with 1 if a file has no rows, and stores the others: %j',
+    async (words) => {
+      writeFileSync(path('a.csv'), 'id,name\n');
+      writeFileSync(path('b.ndjson'), ndjson([1, 2]));
+      writeFileSync(path('c.ndjson.gz'), gzipSync(''));
+      writeFileSync(path('d.json'), '[]');
+      const message = [
+        `${path('a.csv')}: The file has no rows: it has only a header row.`,
+        `${path('c.ndjson.gz')}: The file has no rows: it is empty or has only blank lines.`,
+        `${path('d.json')}: The file has no rows: its array is empty.`,
+      ].join('\n');
+      const files = ['a.csv', 'b.ndjson', 'c.ndjson.gz', 'd.json'].map(path);
+      const { code, stdout, stderr } = await run('import', ...files, ...words);
+      expect([code, stderr]).toEqual([1, `${message}\nNot every file has rows.\n`]);
+      if (words.includes('--json')) expect(JSON.parse(stdout)).toMatchObject({ created: 2, failed: 0, message });
+      else expect(stdout).toMatch(/2 created, 0 replaced, 0 skipped, 0 failed/);
+      expect(await count()).toBe(words.includes('--dry-run') ? 0 : 2);
+    },
+  );
+
   test.each([
     ['windows-1252', ';', Buffer.from('ID;Name\r\n1;T\xe4nnchen \x80\r\n', 'latin1'), 'Tännchen €'],
     ['utf-16le', 'tab', Buffer.from('\ufeffid\tname\n1\tTännchen 🌲\n', 'utf16le'), 'Tännchen 🌲'],

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -8,7 +8,8 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { killChildren } from '../support/children.ts';
-import { projectFolder, runCommand, spawnCommand } from '../support/store-process.ts';
+import { lockTable, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
+import { projectFolder, runCommand, runCommandOnFullDisk, spawnCommand } from '../support/store-process.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -85,14 +86,7 @@ test('openapi prints openapi.json', async () => {
 });
 
 describe('standard output', () => {
-  const withFull = async (...words: string[]) => {
-    const full = openSync('/dev/full', 'w');
-    try {
-      return await runCommand(words, { DATABASE_URL: database.url }, full);
-    } finally {
-      closeSync(full);
-    }
-  };
+  const withFull = (...words: string[]) => runCommandOnFullDisk(words, { DATABASE_URL: database.url });
   /** Runs a command and closes its standard output after the first bytes. */
   const head = async (...words: string[]) => {
     const command = spawnCommand(words, { DATABASE_URL: database.url });
@@ -123,13 +117,6 @@ describe('standard output', () => {
     expect(output.endsWith('\n')).toBe(true);
   });
 
-  test('if it is full, the token is deleted, with an error message', async () => {
-    const { code, stderr } = await withFull('token', 'create', '--name', 'unprinted');
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^The token could not be printed and was deleted: .*ENOSPC.*\n$/);
-    expect(await database.query("SELECT name FROM tokens WHERE name = 'unprinted'")).toEqual([]);
-  });
-
   test('if it is closed, the token is deleted, with an error message', async () => {
     const command = spawnCommand(['token', 'create', '--name', 'unread'], { DATABASE_URL: database.url });
     command.stdout?.destroy();
@@ -139,18 +126,14 @@ describe('standard output', () => {
     expect(await database.query("SELECT name FROM tokens WHERE name = 'unread'")).toEqual([]);
   });
 
-  test.each([
-    [['token', 'list', '--json']],
-    [['token', 'list']],
-    [['openapi']],
-    [['migrate']],
-    [['--version']],
-    [['--help']],
-  ])('if it is full, the command fails with a one-line message: %j', async (words) => {
-    const { code, stderr } = await withFull(...words);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^The output could not be written: .*ENOSPC.*\n$/);
-  });
+  test.each([[['token', 'list', '--json']], [['openapi']], [['migrate']], [['--version']], [['--help']]])(
+    'if it is full, the command fails with a one-line message: %j',
+    async (words) => {
+      const { code, stderr } = await withFull(...words);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^The output could not be written: .*ENOSPC.*\n$/);
+    },
+  );
 
   test.each([[['openapi']], [['token', 'list', '--json']]])('may be closed early: %j | head -1', async (words) => {
     await insertMany();
@@ -274,6 +257,60 @@ describe('exit codes', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^The database cannot be reached: .*127\.0\.0\.1:1.*\n$/);
   });
+});
+
+describe('a statement that fails is explained in a sentence', () => {
+  const limited = () => {
+    const url = new URL(database.url);
+    url.searchParams.set('options', '-c lock_timeout=200');
+    return { DATABASE_URL: url.href };
+  };
+
+  test.each([
+    ['tokens', 'token list'],
+    ['tokens', 'token create --name locked'],
+    ['tokens', 'token revoke locked'],
+    ['plants', 'export'],
+    ['_prisma_migrations', 'migrate'],
+  ])('the table %s is locked: %s', async (table, command) => {
+    const unlock = await lockTable(database.url, table);
+    const { code, stderr } = await runCommand(command.split(' '), limited());
+    await unlock();
+    const reason = 'Another transaction is in the way: canceling statement due to lock timeout.';
+    expect([code, stderr]).toEqual([1, `${reason} Try again later.\n`]);
+  });
+
+  test('the plants are locked: import waits longer than the role may', async () => {
+    const folder = makeTemporaryFolder();
+    const file = join(folder, 'plants.ndjson');
+    writeFileSync(file, '{"id":1,"name":"Fir"}\n');
+    const unlock = await lockTable(database.url, 'plants');
+    const importing = runCommand(['import', file], limited());
+    await waitForBlocked(database, 'plants');
+    await setTimeout(500);
+    await unlock();
+    const { code, stdout } = await importing;
+    rmSync(folder, { recursive: true });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('created')]);
+  });
+
+  test.each(['token create --name broken', 'token revoke broken'])(
+    '%s whose connection breaks does not say that nothing was changed',
+    async (command) => {
+      const unlock = await lockTable(database.url, 'tokens');
+      const running = run(...command.split(' '));
+      await waitForBlocked(database);
+      await terminateBlocked(database);
+      const { code, stderr } = await running;
+      await unlock();
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(
+          /^The connection to the database was lost, so it is unknown whether anything was changed: /,
+        ),
+      ]);
+    },
+  );
 });
 
 test('the compile cache of Node.js is in the checkout', async () => {

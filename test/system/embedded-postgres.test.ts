@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -10,7 +10,7 @@ import { Client } from 'pg';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { spawnChild } from '../support/children.ts';
 import { describeUnless } from '../support/skip.ts';
-import { projectFolder, runCommand } from '../support/store-process.ts';
+import { projectFolder, runCommand, startStore } from '../support/store-process.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -43,6 +43,13 @@ const startNamedPostgres = async (script: string, state: RegExp) => {
   return pid;
 };
 
+test('the store finds its own PostgreSQL durable', async () => {
+  const store = await startStore({ DATA_DIR: folder.path });
+  expect((await fetch(`${store.url}/readyz`)).status).toBe(200);
+  await store.stop();
+  expect(store.output.text).not.toContain('can lose confirmed plants');
+});
+
 describe('leaseEmbeddedPostgres', () => {
   test('runs PostgreSQL 18, durable, and only on the loopback address', async () => {
     const { url, release } = await leaseEmbeddedPostgres(folder.path);
@@ -57,6 +64,18 @@ describe('leaseEmbeddedPostgres', () => {
     await expect(query(url.replace(/:[^:@]+@/, ':wrong@'), 'SELECT 1')).rejects.toThrow('authentication failed');
     await release();
     expect(postmasterPid).toThrow('ENOENT');
+  });
+
+  test('takes the file of the password away from others, who may read it in a copied folder', async () => {
+    const file = join(folder.path, 'postgres-password');
+    const mode = () => (statSync(file).mode & 0o777).toString(8);
+    writeFileSync(file, 'an old one', { mode: 0o644 });
+    await (await leaseEmbeddedPostgres(folder.path)).release();
+    expect(mode()).toBe('600');
+    chmodSync(file, 0o644);
+    const { url, release } = await leaseEmbeddedPostgres(folder.path);
+    expect([mode(), (await query(url, 'SELECT 1 AS one'))[0]]).toEqual(['600', { one: 1 }]);
+    await release();
   });
 
   test('works in a path with spaces, quotes and shell syntax', async () => {

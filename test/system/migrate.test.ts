@@ -48,6 +48,31 @@ test('waits for the lock of another migration, and changes nothing before it has
   }
 });
 
+test('waits for a lock at most 2 s at a time, so that others get through, until it is free', async () => {
+  const other = new Client({ connectionString: database.url });
+  other.on('error', () => {});
+  await other.connect();
+  try {
+    await other.query('BEGIN; CREATE TABLE tokens (id int)');
+    const migrating = migrate();
+    const attempts = new Set<unknown>();
+    await waitUntil('three attempts', async () => {
+      const blocked = await database.query(`SELECT query_start::text AS at FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%CREATE TABLE "tokens"%'`);
+      for (const { at } of blocked) attempts.add(at);
+      return attempts.size >= 3;
+    });
+    await other.query('ROLLBACK');
+    expect(await migrating).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Applied: /),
+      stderr: expect.stringMatching(/^The migration waits for other transactions.*\n$/),
+    });
+  } finally {
+    await other.end();
+  }
+});
+
 test('waiting for another migration does not block its CREATE INDEX CONCURRENTLY', async () => {
   const other = new Client({ connectionString: database.url });
   other.on('error', () => {});

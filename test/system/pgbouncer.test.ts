@@ -102,7 +102,9 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
           expect.stringMatching(/"error":1005.*DIRECT_URL.*atomic=true/),
         ]);
       expect(await call('GET', '/plants/1')).toEqual([200, '{"id":1,"name":"Pine"}']);
-      expect(readFileSync(logFile, 'utf8').match(/^.*"level":"(warn|error|fatal)".*$/m)).toBeNull();
+      // The server of the tests runs without fsync, of which the store warns.
+      const lines = readFileSync(logFile, 'utf8').match(/^.*"level":"(warn|error|fatal)".*$/gm) ?? [];
+      expect(lines.filter((line) => !line.includes('can lose confirmed plants'))).toEqual([]);
     });
     expect(await database.query('SELECT count(*)::int AS keys FROM rate_limits')).toEqual([{ keys: 1 }]);
     const { stdout } = await runCommand(['token', 'list'], { DATABASE_URL: pgbouncer.url });
@@ -127,35 +129,46 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
     [['migrate'], 'Migrating'],
     [['search-index', 'create'], 'Changing the search index'],
     [['search-index', 'drop'], 'Changing the search index'],
-    [['distribute'], 'Distributing the tables'],
   ])('%j without DIRECT_URL says that it needs it', async (words, task) => {
     const { code, stderr } = await runCommand(words, { DATABASE_URL: pgbouncer.url });
     const message = `${task} needs a session, and DATABASE_URL goes through a pooler (pgbouncer=true). Set DIRECT_URL`;
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
   });
 
-  test.each([0, 60_000])('a role whose time limit is %i ms is refused', async (timeout) => {
-    await database.query(`ALTER ROLE ${role} SET statement_timeout = ${timeout}`);
+  test.each([
+    ['statement_timeout', 0],
+    ['statement_timeout', 60_000],
+    ['lock_timeout', 0],
+    ['lock_timeout', 1001],
+  ])('a role whose %s is %i ms is refused, and what it says to run helps', async (setting, timeout) => {
+    await database.query(`ALTER ROLE ${role} SET ${setting} = ${timeout}`);
     await pgbouncer.command('RECONNECT');
     const { code, stderr } = await runCommand(['serve'], { DATABASE_URL: pgbouncer.url, NODE_ENV: 'production' });
-    await database.query(`ALTER ROLE ${role} SET statement_timeout = '6s'`);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`a ${setting} of ${timeout} ms`)]);
+    const [, statements = ''] = /run: (.*;) and in the console/.exec(stderr) ?? [];
+    await database.query(statements);
     await pgbouncer.command('RECONNECT');
-    const command = `ALTER ROLE "${role}" SET statement_timeout = '6000ms'`;
-    expect([code, stderr]).toEqual([1, expect.stringContaining(command)]);
+    await withStore({}, async (store) => expect((await callOn(store)('GET', '/plants'))[0]).toBe(200));
   });
 
-  test('the time limit of the role holds for a search, and not for an import', async () => {
-    await database.query(`ALTER ROLE ${role} SET statement_timeout = 500`);
-    await pgbouncer.command('RECONNECT');
-    await withStore({ REQUEST_TIMEOUT: '1' }, async (store) => {
+  test.each([
+    ['statement_timeout', { statement_timeout: '500ms', lock_timeout: '1s' }, '1', '1505'],
+    ['lock_timeout', { statement_timeout: '6s', lock_timeout: '400ms' }, '10', '1500'],
+  ])('the %s of the role holds for a search, and not for an import', async (_title, limits, requestTimeout, code) => {
+    const set = async (settings: typeof limits) => {
+      for (const [name, value] of Object.entries(settings))
+        await database.query(`ALTER ROLE ${role} SET ${name} = '${value}'`);
+      await pgbouncer.command('RECONNECT');
+    };
+    await set(limits);
+    await withStore({ REQUEST_TIMEOUT: requestTimeout }, async (store) => {
       const unlock = await lockTable(database.url, 'plants');
       const importing = callOn(store)('POST', '/plants/import', '{"id":30,"name":"Fir"}', 'application/x-ndjson');
-      expect(await callOn(store)('GET', '/plants?tag=none')).toEqual([503, expect.stringContaining('1505')]);
+      expect(await callOn(store)('GET', '/plants?tag=none')).toEqual([503, expect.stringContaining(code)]);
       await unlock();
       expect(await importing).toEqual([200, expect.stringContaining('"created":1')]);
     });
-    await database.query(`ALTER ROLE ${role} SET statement_timeout = '6s'`);
-    await pgbouncer.command('RECONNECT');
+    await set({ statement_timeout: '6s', lock_timeout: '400ms' });
   });
 
   test('no request of 64 clients fails, and each plant is stored', async () => {

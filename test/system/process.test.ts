@@ -104,13 +104,15 @@ describe('npm start', () => {
     expect(second.output.text).toContain('was revoked or has expired');
   });
 
-  test('a second start says that the store already runs, and where', async () => {
-    const store = await start();
-    const second = await runCommand(['serve'], { DATA_DIR: folder.path, PORT: '0' });
-    expect(second.code).toBe(1);
-    expect(second.stderr).toContain(`Plant Store already runs on ${store.url} (process ${store.pid})`);
-    expect(await post(store, 1)).toBe(200);
-    await store.stop();
+  test('a second store shares the data, the token and the database, which runs until both have stopped', async () => {
+    const first = await start();
+    const second = await start();
+    expect(second.token).toBe(first.token);
+    expect([await post(first, 1), await post(second, 1)]).toEqual([200, 400]);
+    await first.stop();
+    expect(await post(second, 2)).toBe(200);
+    await second.stop();
+    expect(() => statSync(join(folder.path, 'postgres', 'postmaster.pid'))).toThrow('ENOENT');
   });
 
   test('on a port in use says so, and leaves nothing running', async () => {

@@ -146,6 +146,14 @@ describe('a token with invalid claims: 401, code 1101', () => {
     await service.database.query('DELETE FROM plants');
     await expectRefused(token);
   });
+
+  test('that expired after it was first accepted, because the clock was set', async () => {
+    const token = await key.sign({ exp: now() + 60 });
+    expect((await send(token)).status).toBe(200);
+    await service.database.query('DELETE FROM plants');
+    passTime(66_000);
+    await expectRefused(token);
+  });
 });
 
 describe('a token without a valid signature: 401, code 1101', () => {
@@ -335,6 +343,25 @@ describe('the keys of the identity provider', () => {
     passTime(86_400_000);
     expect((await send(await key.sign({ ...later, sub: 'erin' }))).status).toBe(503);
   });
+});
+
+test('the log shows no query of AUTH_JWKS_URL, which may contain a key', async () => {
+  const own = await startIdentityProvider();
+  const { AUTH_JWKS_URL } = own.environment;
+  const other = await start({ ...own.environment, AUTH_JWKS_URL: `${AUTH_JWKS_URL}?key=secretpart` });
+  own.state.send = (response) => void response.end(' '.repeat(2_000_000));
+  // The second finds that the keys were fetched a moment ago.
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const response = await other.post({ id: 1, name: 'Fir' }, { Authorization: `Bearer ${await key.sign()}` });
+    expect([response.status, response.body.error]).toEqual([503, 1503]);
+    expect(response.text).not.toContain('secretpart');
+  }
+  await own.stop();
+  expect(own.state.requests).toEqual(['/jwks.json?key=secretpart']);
+  const log = JSON.stringify(other.log);
+  for (const part of ['no usable keys at', 'the response of', 'the last request to'])
+    expect(log).toContain(`${part} ${AUTH_JWKS_URL}`);
+  expect(log).not.toContain('secretpart');
 });
 
 test('a JWT without a configured identity provider: 401, code 1101', async () => {

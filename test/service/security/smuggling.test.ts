@@ -6,7 +6,7 @@ import { waitForBlocked } from '../../support/lock-table.ts';
 import { exchangeBytes } from '../../support/raw-http.ts';
 import { useTestService, useTestServices } from '../../support/use-test-service.ts';
 
-const service = useTestService();
+const service = useTestService({}, { requestLimits: { linger: { idle: 1000, total: 1000 } } });
 const start = useTestServices();
 beforeEach(() => service.database.query('TRUNCATE plants'));
 
@@ -177,8 +177,10 @@ describe('requests after a response that closes the connection are not processed
 
   test('after CONNECT', async () => {
     const tunnel = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
-    expect(await statuses(post(1) + tunnel + post(3))).toEqual([200, 405]);
-    expect(await storedIds()).toEqual(['1']);
+    expect(await statuses(tunnel + post(3))).toEqual([405]);
+    // While a response is in progress, the connection is closed at once: see connect.test.ts.
+    expect(await statuses(post(1) + tunnel + post(3))).toEqual([]);
+    expect(await storedIds()).not.toContain('3');
   });
 
   test('while the service stops', async () => {

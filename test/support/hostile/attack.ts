@@ -62,11 +62,13 @@ export const requestBytes = (token: string, path: string, options: RequestOption
   const length = headers.some((header) => /^(content-length|transfer-encoding)/i.test(header))
     ? []
     : [`Content-Length: ${bytes.length}`];
+  // The store refuses a request with two of them.
+  const type = headers.some((header) => /^content-type:/i.test(header)) ? [] : ['Content-Type: application/json'];
   const lines = [
     `${method} ${path} HTTP/1.1`,
     'Host: store',
     `Authorization: Bearer ${token}`,
-    'Content-Type: application/json',
+    ...type,
     ...headers,
     ...(method === 'GET' ? [] : length),
   ];

@@ -39,7 +39,8 @@ const sendAndRead =
 
 /** The start of an import in chunks, with a chunk of rows. */
 const startImport = (token: string, rows: string | Uint8Array, ...headers: string[]) => {
-  const fields = ['Content-Type: application/x-ndjson', 'Transfer-Encoding: chunked', ...headers];
+  const type = headers.some((header) => /^content-type/i.test(header)) ? [] : ['Content-Type: application/x-ndjson'];
+  const fields = [...type, 'Transfer-Encoding: chunked', ...headers];
   const head = requestBytes(token, '/plants/import?onConflict=skip', { method: 'POST', headers: fields });
   return Buffer.concat([head, asChunk(rows)]);
 };
@@ -48,6 +49,21 @@ const asChunk = (bytes: string | Uint8Array) =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), Buffer.from(bytes as string), Buffer.from('\r\n')]);
 
 const manyRows = gzipSync(Array.from({ length: 300_000 }, (_, i) => `{"id":${2_000_000 + i},"name":"Fir"}\n`).join(''));
+const rowInBytes = (row: string) => [...row].map((letter) => `1\r\n${letter}\r\n`).join('');
+
+/** Sends an import in chunks of one byte as fast as possible. */
+const importInBytes =
+  (type: string, row: string): Attack =>
+  ({ port, token }, signal) =>
+    repeatedly(4, signal, async () => {
+      const socket = await open({ port, signal, reads: true });
+      socket?.write(startImport(token, row, `Content-Type: ${type}`));
+      const bytes = rowInBytes(row).repeat(1000);
+      const send = () => void (socket?.writable && socket.write(bytes, send));
+      send();
+      if (socket) await closed(socket, PATIENCE);
+    });
+
 const oneLetter = 'x'.repeat(800_000);
 
 /** Leaves in the midst of an import whose rows, still compressed, keep the store busy. */
@@ -122,6 +138,8 @@ export const holdUps: Record<string, Attack> = {
       if (socket) await closed(socket, PATIENCE);
       clearInterval(timer);
     }),
+  'imports in chunks of one byte': importInBytes('application/x-ndjson', '{"id":3000000,"name":"Fir"}\n'),
+  'imports of a header row without an end, in chunks of one byte': importInBytes('text/csv', 'x'),
   'exports that are never read': sendAndNeverRead(20, (token) => requestBytes(token, '/plants/export')),
   'names of 800 KB': sendAndRead(8, ({ token }) =>
     post(token, `{"id":${5_000_000 + Math.floor(Math.random() * 20)},"name":"${oneLetter}"}`, 'Connection: close'),

@@ -23,10 +23,11 @@ describeUnless(browserObstacle, 'Prisma Studio in a browser', () => {
     studio = await startStudio({ DATABASE_URL: service.database.url });
   });
 
-  test('opens on the plants, with ids to the last digit', async () => {
+  test('shows ids to the last digit', async () => {
     const names = ['Ginkgo', 'Fir', 'Oak'];
     for (const [index, id] of IDS.entries()) await service.post(`{"id": ${id}, "name": "${names[index]}"}`);
     const { page } = await openPage(browser, studio.url);
+    await page.getByText('plants', { exact: true }).click();
     await page.getByText('Ginkgo', { exact: true }).waitFor();
     for (const id of IDS) expect(await page.getByText(id, { exact: true }).count()).toBe(1);
     await takeScreenshot(page, 'prisma-studio', 420);

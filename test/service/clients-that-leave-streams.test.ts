@@ -1,0 +1,192 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { hashTokenText, SCOPES } from '../../src/tokens/token.ts';
+import { type SentRequest, sendFromClient, waitUntilIdle } from '../support/leaving-client.ts';
+import { waitForBlocked } from '../support/lock-table.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { PATIENT, useWatchedDatabase } from '../support/use-watched-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { type WatchedPostgres, watchPostgres } from '../support/watched-postgres.ts';
+
+const { own, postgres, lock, start } = useWatchedDatabase();
+beforeEach(() => own.database.query('TRUNCATE plants'));
+
+let service: TestService;
+const send = (request: SentRequest, token = own.token) => sendFromClient(service, token, request);
+const untilInUse = (name: string, count: number) =>
+  waitUntil(`${count} in use: ${name}`, () => service.inUse()[name as 'exports'] === count, {
+    explain: () => JSON.stringify(service.inUse()),
+  });
+const newToken = () => own.tokens.create({ name: newId(), scopes: SCOPES, expiresAt: null });
+
+/** Ids that occur nowhere else, so that each statement for a request can be told by its id. */
+let lastId = 9_000_000_000;
+const newId = () => String(++lastId);
+const countPlants = async () => Number((await own.database.query('SELECT count(*) FROM plants'))[0]?.count);
+/** More than all buffers between PostgreSQL and a client hold. */
+const insertMany = () =>
+  own.database.query("INSERT INTO plants SELECT id, repeat('x', 10000) FROM generate_series(1, 3000) AS id");
+
+describe('a client that leaves while its body is sent', () => {
+  const large = (id: string, isOpen: boolean): SentRequest => {
+    const body = `{"id":${id},"name":"${'x'.repeat(40_000)}"}`;
+    return {
+      method: 'POST',
+      path: '/plants',
+      body: isOpen ? body.slice(0, -2) : body,
+      isOpen,
+      headers: { 'Content-Length': String(body.length) },
+    };
+  };
+
+  test('leaves its slot, or its place in the line for one, to others', async () => {
+    service = await start({ bodySlots: 1 });
+    const [holding, waiting, served] = [newId(), newId(), newId()];
+    const holder = send(large(holding, true));
+    await untilInUse('bodies', 1);
+    const leaving = send(large(waiting, false));
+    await untilInUse('bodies', 2);
+    const staying = send(large(served, false));
+    await untilInUse('bodies', 3);
+    await leaving.leave();
+    await untilInUse('bodies', 2);
+    await holder.leave();
+    expect(await staying.status).toBe(200);
+    await waitUntilIdle(service);
+    expect([holding, waiting].map(postgres.timesSent)).toEqual([0, 0]);
+    expect(await countPlants()).toBe(1);
+  });
+});
+
+describe('a client that leaves while its response is sent', () => {
+  test('holds no memory, and requests behind it on its connection are not made', async () => {
+    service = await start();
+    const [long, next] = [newId(), newId()];
+    await own.database.query("INSERT INTO plants SELECT $1, repeat('x', 16000000)", [long]);
+    const client = connect(Number(new URL(service.baseUrl).port), '127.0.0.1').on('error', () => {});
+    await once(client, 'connect');
+    client.pause();
+    for (const id of [long, next])
+      client.write(`GET /plants/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own.token}\r\n\r\n`);
+    await waitUntil('its response', () => service.inUse().responseBytes > 16_000_000);
+    await untilInUse('requests', 2);
+    client.resetAndDestroy();
+    await waitUntilIdle(service);
+    expect(await send({ method: 'GET', path: `/plants/${newId()}` }).status).toBe(404);
+    expect(postgres.timesSent(next)).toBe(0);
+  });
+});
+
+describe('a client that leaves during its import', () => {
+  const NDJSON = 'application/x-ndjson';
+  const sendImport = (query: string, type: string, body: string) =>
+    send({ method: 'POST', path: `/plants/import${query}`, headers: { 'Content-Type': type }, body });
+  const rowsTo = (lastId: string, count: number, toRow = (id: number | string) => `{"id":${id},"name":"Fir"}`) => [
+    ...Array.from({ length: count - 1 }, (_, index) => toRow(index)),
+    toRow(lastId),
+  ];
+  const lines = (id: string, count: number) => `${rowsTo(id, count).join('\n')}\n`;
+  const csv = (id: string, count: number) => `id,name\n${rowsTo(id, count, (each) => `${each},Fir`).join('\n')}\n`;
+
+  beforeAll(async () => {
+    service = await startTestService(PATIENT, { databaseUrl: postgres.url });
+  });
+  afterAll(() => service.stop());
+
+  // Of more than two chunks, which are sent at the same time at most.
+  test.each([
+    ['NDJSON', '', NDJSON, lines, 4000],
+    ['CSV', '', 'text/csv', csv, 4000],
+    ['JSON', '', 'application/json', (id: string, count: number) => `[${rowsTo(id, count)}]`, 4000],
+    ['rows that replace', '?onConflict=replace', NDJSON, lines, 2000],
+    ['a dry run', '?dryRun=true', NDJSON, lines, 0],
+    ['all or none', '?atomic=true', NDJSON, lines, 0],
+  ])('gets no more chunks stored: %s', async (_title, query, type, write, most) => {
+    const last = newId();
+    const unlock = await lock('plants');
+    const client = sendImport(query, type, write(last, 6001));
+    await waitForBlocked(own.database, 'plants');
+    await client.leave();
+    await unlock();
+    await waitUntilIdle(service);
+    expect(postgres.timesSent(last)).toBe(0);
+    expect(await countPlants()).toBeLessThanOrEqual(most);
+    expect(service.log.findLast(({ msg }) => msg === 'import ended')).toMatchObject({ outcome: 'interrupted' });
+  });
+
+  test('gets nothing committed, if all or none is to be stored', async () => {
+    const unlock = await lock('plants');
+    const client = sendImport('?atomic=true', NDJSON, lines(newId(), 10));
+    await waitForBlocked(own.database, 'plants');
+    await client.leave();
+    await unlock();
+    await waitUntilIdle(service);
+    expect(await countPlants()).toBe(0);
+  });
+});
+
+describe('an export', () => {
+  /** Only for exports. */
+  let sessions: WatchedPostgres;
+  beforeEach(async () => {
+    sessions = await watchPostgres(own.database.url);
+    const urls = { DATABASE_URL: postgres.url, DIRECT_URL: sessions.url };
+    service = await start({ connectTimeout: 1000 }, urls);
+  });
+  afterEach(() => sessions.close());
+  const untilEnded = async () => {
+    await waitUntilIdle(service);
+    await waitUntil('the end of its session', () => sessions.connections() === 0);
+  };
+
+  test('ends with its client, although its statement waits for a lock', async () => {
+    await lock('plants');
+    const client = send({ method: 'GET', path: '/plants/export' });
+    await waitForBlocked(own.database, 'plants');
+    await client.leave();
+    await untilEnded();
+  });
+
+  test.each(['ndjson', 'csv'])('ends with its client, while plants are sent as %s', async (format) => {
+    await insertMany();
+    const client = send({ method: 'GET', path: `/plants/export?format=${format}`, isUnread: true });
+    await once(client.request, 'response');
+    expect(sessions.connections()).toBe(1);
+    await client.leave();
+    await untilEnded();
+  });
+
+  test('ends soon if its session falls silent at once, whether its client leaves or not', async () => {
+    sessions.silence();
+    const leaving = send({ method: 'GET', path: '/plants/export' });
+    const staying = send({ method: 'GET', path: '/plants/export' }, await newToken());
+    await waitUntil('their sessions', () => sessions.timesSent('BEGIN') === 2);
+    await leaving.leave();
+    expect(await staying.status).toBe(503);
+    await untilEnded();
+  });
+});
+
+test('a token is not looked up again once the stream of its request has ended', async () => {
+  service = await start({ tokenCheckInterval: 20 });
+  await insertMany();
+  const tokens = [await newToken(), await newToken(), await newToken()] as const;
+  const lookUps = (token: string) =>
+    postgres.timesSent(hashTokenText(token).toString('latin1')) +
+    postgres.timesSent(hashTokenText(token).toString('hex'));
+  const headers = { 'Content-Type': 'application/x-ndjson' };
+  const importOf = (token: string) =>
+    send({ method: 'POST', path: '/plants/import', headers, body: '{"id":1,"name":"Fir"}\n', isOpen: true }, token);
+  const exporting = send({ method: 'GET', path: '/plants/export', isUnread: true }, tokens[0]);
+  const [importing, staying] = [importOf(tokens[1]), importOf(tokens[2])];
+  await waitUntil('look-ups', () => tokens.every((token) => lookUps(token) > 3));
+  await Promise.all([exporting.leave(), importing.leave()]);
+  // Those that were on their way.
+  await waitUntil('the look-ups in progress', () => service.inUse().queued + service.inUse().sent === 0);
+  const [left, stayed] = [tokens.slice(0, 2).map(lookUps), lookUps(tokens[2])];
+  await waitUntil('more look-ups', () => lookUps(tokens[2]) > stayed + 5);
+  expect(tokens.slice(0, 2).map(lookUps)).toEqual(left);
+  staying.request.end();
+  expect(await staying.status).toBe(200);
+});

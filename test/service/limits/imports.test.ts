@@ -1,0 +1,261 @@
+import { PassThrough, Readable } from 'node:stream';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import type { Request, Response } from 'express';
+import { createSlots } from '../../../src/batching/slots.ts';
+import { createBodySlots } from '../../../src/bodies/body-slots.ts';
+import { createCsvHead } from '../../../src/imports/csv-head.ts';
+import { type ImportOptions, type ImportRow, importQuerySchema, type PlantRow } from '../../../src/imports/import.ts';
+import { createImportBodyReader } from '../../../src/imports/import-body.ts';
+import { chunksOf } from '../../../src/imports/import-lanes.ts';
+import { createImportPace } from '../../../src/imports/import-pace.ts';
+import { importPlants } from '../../../src/imports/import-plants.ts';
+import { createPlantImporter } from '../../../src/imports/plant-importer.ts';
+import { readCsv } from '../../../src/imports/read-csv.ts';
+import { readNdjson } from '../../../src/imports/read-json.ts';
+import { edge, limitOf, succeeds } from '../../support/limits/edge.ts';
+
+afterEach(() => {
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
+
+const OPTIONS: ImportOptions = { onConflict: 'error', dryRun: false, atomic: false, maxErrors: 1000 };
+const signal = new AbortController().signal;
+const range = (count: number) => Array.from({ length: count }, (_, index) => index);
+const plantRows = (count: number, length = 1): PlantRow[] =>
+  range(count).map((index) => ({ line: index + 1, plant: { id: BigInt(index), name: 'x'.repeat(length) } }));
+const failedRows = (count: number): ImportRow[] => range(count).map((line) => ({ line, error: 1003, message: '' }));
+
+/** Imports rows into a table that takes all of them. @returns whether they were accepted, or the name of the error */
+const accepts = (rows: ImportRow[], options: Partial<ImportOptions>) => {
+  const writer = { lanes: 1, store: async (stored: PlantRow[]) => stored.map(() => undefined), commit: async () => {} };
+  async function* read() {
+    yield* rows.map((row) => [row]);
+  }
+  const settings = { repository: { open: async () => writer }, signal };
+  return importPlants(read, { ...OPTIONS, ...options }, settings).then(
+    ({ isAccepted }) => isAccepted,
+    (error: Error) => error.name,
+  );
+};
+
+describe('an import', () => {
+  edge('imports/import.ts DEFAULT_MAX_ERRORS', 'accepts as many failed rows as maxErrors says, by default 1000', {
+    is: [true, true, false],
+    of: (failed) => accepts(failedRows(failed), { maxErrors: importQuerySchema.parse({}).maxErrors }),
+  });
+  edge('imports/import.ts MAX_ERRORS', 'has at most 10,000 as maxErrors', {
+    is: [true, true, false],
+    of: (maxErrors) => succeeds(() => importQuerySchema.parse({ maxErrors: String(maxErrors) })),
+  });
+  edge('imports/import.ts MAX_ATOMIC_ROWS', 'has at most 10,000 rows, failed ones as well, if it is atomic', {
+    is: [
+      [true, false],
+      [true, false],
+      ['AtomicImportTooLargeError', 'AtomicImportTooLargeError'],
+    ],
+    of: async (count) => [
+      await accepts(plantRows(count), { atomic: true }),
+      await accepts([...failedRows(10), ...plantRows(count - 10)], { atomic: true }),
+    ],
+  });
+  edge('imports/import-atomically.ts MAX_ATOMIC_LENGTH', 'has at most 16 million characters if it is atomic', {
+    is: [true, true, 'AtomicImportTooLargeError'],
+    of: (length) => {
+      const [first, second] = plantRows(2, length >> 2) as [PlantRow, PlantRow];
+      const rest = length - 2 * (length >> 2);
+      const plant = { ...second.plant, tag: 'x'.repeat(rest) };
+      return accepts([first, { ...second, plant }], { atomic: true });
+    },
+  });
+  edge('imports/import-lanes.ts MAX_CHUNK_ROWS', 'is stored in chunks of at most 2000 rows', {
+    is: [1, 1, 2],
+    of: async (count) => (await Array.fromAsync(chunksOf([plantRows(count)]))).length,
+  });
+  edge('imports/import-lanes.ts MAX_CHUNK_LENGTH', 'is stored in chunks of at most 524,288 characters', {
+    is: [1, 1, 2],
+    of: async (length) => (await Array.fromAsync(chunksOf([plantRows(1, length - 1), plantRows(1)]))).length,
+  });
+  const slotsOf = (limit: string) => ({
+    is: [
+      [true, true],
+      [true, true],
+      [false, false],
+    ] as [unknown, unknown, unknown],
+    of: (count: number) => {
+      const take = (holders: (string | number)[]) => {
+        const slots = createSlots(limitOf(limit), 'imports');
+        return succeeds(() => holders.forEach((holder) => void slots.take(String(holder))));
+      };
+      // One more than half of them is one more of this token.
+      return [take(range(count)), take(range(count - limitOf(limit) / 2).fill(0))];
+    },
+  });
+  edge(
+    'RequestLimits imports.count',
+    'has one of four slots, of which a token has two',
+    slotsOf('RequestLimits imports.count'),
+  );
+  edge(
+    'RequestLimits exports.count',
+    'has more slots than an export: two, of which a token has one',
+    slotsOf('RequestLimits exports.count'),
+  );
+  edge('RequestLimits imports.grace', 'that is stopped has five seconds for its last statements', {
+    is: [false, true, true],
+    of: async (milliseconds) => {
+      jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+      const stopping = new AbortController();
+      const stored = Promise.withResolvers<undefined[]>();
+      let cut: AbortSignal | undefined;
+      const importer = createPlantImporter({
+        repository: {
+          open: async (_options, cutSignal) => {
+            cut = cutSignal;
+            return { lanes: 1, store: () => stored.promise };
+          },
+        },
+        pace: (rows, store) => store(rows),
+        maxImports: 2,
+        grace: limitOf('RequestLimits imports.grace'),
+      });
+      async function* read() {
+        yield plantRows(1);
+      }
+      const running = importer.run({ token: 'a', query: OPTIONS, read, signal: stopping.signal }, () => {});
+      await jest.advanceTimersByTimeAsync(1);
+      stopping.abort(new Error('stopped'));
+      await jest.advanceTimersByTimeAsync(milliseconds);
+      const isCut = cut?.aborted;
+      stored.resolve([undefined]);
+      await running.catch(() => {});
+      return isCut;
+    },
+  });
+});
+
+describe('while single requests arrive, imports', () => {
+  const statements = async (rows: number, { quietFor = 0, duration = 0 } = {}) => {
+    const sizes: number[] = [];
+    const startedAt: number[] = [];
+    const pace = createImportPace({ lastRequestAt: () => performance.now() - quietFor });
+    await pace(plantRows(rows), async (part) => {
+      sizes.push(part.length);
+      startedAt.push(performance.now());
+      if (duration > 0) await new Promise((resolve) => setTimeout(resolve, duration));
+      return part.map(() => undefined);
+    });
+    return { sizes, startedAt };
+  };
+
+  edge('imports/import-pace.ts SMALL_PART', 'store at most 100 rows at once', {
+    is: [1, 1, 2],
+    of: async (rows) => (await statements(rows)).sizes.length,
+  });
+  edge('imports/import-pace.ts QUIET_AFTER', 'go on yielding for a tenth of a second', {
+    is: [2, 2, 1],
+    of: async (quietFor) => {
+      jest.spyOn(performance, 'now').mockReturnValue(1000);
+      return (await statements(200, { quietFor })).sizes.length;
+    },
+  });
+});
+
+describe('a file', () => {
+  const outcome = (rows: AsyncIterable<ImportRow[]>) =>
+    Array.fromAsync(rows).then(
+      (turns) => turns.flat().map((row) => ('plant' in row ? 'stored' : row.error)),
+      ({ code }) => code,
+    );
+  const csv = (text: string, maxLineBytes = 1_048_576) =>
+    outcome(readCsv(Readable.from([Buffer.from(text)]), { maxLineBytes }));
+
+  edge('imports/read-csv-records.ts MAX_FIELDS', 'of CSV has at most 1000 fields in a row, the header row as well', {
+    is: [['stored'], ['stored'], 1002],
+    of: (fields) => csv(`id,name${',x'.repeat(fields - 2)}\n1,Fir${','.repeat(fields - 2)}`),
+  });
+  edge('imports/read-csv.ts MAX_ID_LENGTH', 'of CSV has ids of at most 40 characters', {
+    is: [['stored'], ['stored'], [1003]],
+    of: (length) => csv(`id,name\n${'1'.padStart(length, '0')},Fir`),
+  });
+  edge('imports/csv-head.ts MAX_HEAD', 'of CSV has its delimiter recognized from 16 KiB', {
+    is: [false, true, true],
+    of: (size) => createCsvHead().add(Buffer.alloc(size, 'x')),
+  });
+  edge('setting BODY_LIMIT', 'has rows of at most BODY_LIMIT bytes', {
+    value: 2000,
+    is: [
+      [['stored'], ['stored']],
+      [['stored'], ['stored']],
+      [[1002], 1002],
+    ],
+    of: async (size) => {
+      const row = `{"id":1,"name":"${'x'.repeat(size - 18)}"}`;
+      return [
+        await outcome(readNdjson(Readable.from([Buffer.from(`${row}\n`)]), { maxLineBytes: 2000 })),
+        // Delimiters do not count.
+        await csv(`id,name,x\n1,${'x'.repeat(size - 101)},${'x'.repeat(100)}\n`, 2000),
+      ];
+    },
+  });
+});
+
+describe('a body without a row', () => {
+  const ROW_TIMEOUT = limitOf('RequestLimits imports.rowTimeout');
+  /** Reads an import whose client sends bytes that are no row. */
+  const start = () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const request = Object.assign(new PassThrough(), { headers: { 'content-type': 'application/x-ndjson' } });
+    const read = createImportBodyReader({
+      bodies: { limit: 1_048_576, slots: createBodySlots({ count: 1 }) },
+      pauseTimeout: 3_600_000,
+      rowTimeout: ROW_TIMEOUT,
+    });
+    const response = { locals: {}, destroyed: false } as unknown as Response;
+    const rows = read(request as unknown as Request, response, { end: () => {}, onNoRows: () => {} })(signal);
+    let count = 0;
+    let code: number | undefined;
+    const reading = (async () => {
+      for await (const found of rows) count += found.length;
+    })().catch((error) => {
+      code = error.code;
+    });
+    return {
+      pass: async (milliseconds: number) => {
+        await jest.advanceTimersByTimeAsync(milliseconds);
+        await new Promise(setImmediate);
+      },
+      send: async (text: string) => {
+        request.write(text);
+        for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+      },
+      seen: () => ({ count, code }),
+      end: async () => {
+        request.end();
+        await reading;
+      },
+    };
+  };
+
+  edge('RequestLimits imports.rowTimeout', 'ends an import after a minute', {
+    is: [undefined, 1203, 1203],
+    of: async (milliseconds) => {
+      const { pass, seen, end } = start();
+      await pass(milliseconds);
+      const { code } = seen();
+      await end();
+      return code;
+    },
+  });
+  test('does not end an import that takes longer, while its rows keep coming', async () => {
+    const { pass, send, seen, end } = start();
+    for (let row = 0; row < 4; row++) {
+      await pass(ROW_TIMEOUT - 1);
+      await send(`{"id":${row},"name":""}\n`);
+    }
+    expect(seen()).toEqual({ count: 4, code: undefined });
+    await pass(ROW_TIMEOUT);
+    expect(seen().code).toBe(1203);
+    await end();
+  });
+});

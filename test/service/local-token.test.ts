@@ -1,0 +1,32 @@
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { ensureLocalToken } from '../../src/commands/local-token.ts';
+import { generateTokenText } from '../../src/tokens/token.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+
+const database = useTestDatabase();
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = makeTemporaryFolder();
+  file = join(folder, 'access-token');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const mode = () => (statSync(file).mode & 0o777).toString(8);
+
+test('a new token is never in a file that others can read, as in a copied data folder', async () => {
+  writeFileSync(file, `${generateTokenText()}\n`);
+  chmodSync(file, 0o644);
+  const token = await ensureLocalToken(database.url, folder);
+  expect([readFileSync(file, 'utf8'), mode()]).toEqual([`${token}\n`, '600']);
+});
+
+test('the file of a known token is taken away from others', async () => {
+  const token = await ensureLocalToken(database.url, folder);
+  chmodSync(file, 0o666);
+  expect(await ensureLocalToken(database.url, folder)).toBe(token);
+  expect(mode()).toBe('600');
+});

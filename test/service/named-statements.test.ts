@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect } from '@jest/globals';
+import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
+import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
+import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
+import { onCitus, unless } from '../support/skip.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+
+const { test } = unless(onCitus('pg_prepared_statements and plans are those of the coordinator'));
+
+let database: Database;
+// Before the test database is dropped.
+afterAll(() => database.$disconnect());
+const testDatabase = useTestDatabase();
+let repository: PlantRepository;
+beforeAll(() => {
+  // One connection, which keeps all named statements.
+  const pool = createPool({ url: testDatabase.url, connections: 1, connectTimeout: 5000, statementTimeout: 10_000 });
+  database = createDatabase({ pool, onConnectionLost: () => {} });
+  repository = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 60_000 }) });
+});
+
+let id = 0n;
+const plants = (count: number) => Array.from({ length: count }, () => ({ id: ++id, name: 'Fir' }));
+const keyed = (key: string) => ({ key, fingerprint: '00', onReplay: () => {} });
+
+const useAll = async () => {
+  const [first] = plants(1) as [{ id: bigint; name: string }];
+  await repository.insert([first]);
+  await repository.insert(plants(2));
+  await repository.insert(plants(64));
+  await repository.insert(plants(2).map((plant) => ({ ...plant, keyed: keyed(`${plant.id}`.padStart(8, '0')) })));
+  await repository.findByIds([first.id, 999_999n]);
+  await repository.find(first.id);
+  await repository.list([{ limit: 10 }, { limit: 20, after: 3n }]);
+  await repository.search({ limit: 10, nameContains: 'Fir' });
+  await repository.change({ id: first.id, change: { name: 'Yew' } });
+  await repository.change({ id: first.id, change: { name: 'Oak' }, preconditions: { ifNoneMatch: ['"x"'] } });
+  await repository.change({ id: first.id, change: 'delete', keyed: keyed(`f${first.id}`.padStart(8, '0')) });
+};
+
+test('only INSERTs that read no table have a name, and their plan serves an empty table and a large one', async () => {
+  // PostgreSQL knows that the tables are empty: a plan from now would scan them.
+  await testDatabase.query('VACUUM ANALYZE plants');
+  await testDatabase.query('VACUUM ANALYZE idempotency_keys');
+  for (let round = 0; round < 8; round++) await useAll();
+  const named = await database.$queryRaw<{ name: string; generic: bigint }[]>`
+    SELECT name, generic_plans AS generic FROM pg_prepared_statements ORDER BY name`;
+  expect(named.map(({ name }) => name)).toEqual(['insert_plant', 'insert_plants']);
+  for (const { generic } of named) expect(generic).toBeGreaterThan(0n);
+  await testDatabase.query("INSERT INTO plants SELECT i, 'Fir' FROM generate_series(1000000, 1200000) i");
+  const plans = await Promise.all([
+    database.$queryRawUnsafe(`EXPLAIN EXECUTE insert_plant('1000000', 'Fir', NULL)`),
+    database.$queryRawUnsafe(`EXPLAIN EXECUTE insert_plants('{1000000,1}', '{Fir,Fir}', '{NULL,NULL}')`),
+  ]);
+  expect(JSON.stringify(plans)).toContain('Conflict Arbiter Indexes: plants_pkey');
+  expect(JSON.stringify(plans)).not.toContain('Seq Scan');
+  expect((await repository.insert([{ id: 1_000_000n, name: 'Yew' }]))[0]?.name).toBe('PlantIdTakenError');
+});

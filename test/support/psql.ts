@@ -1,0 +1,15 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** The psql of CITUS_BIN, or else of this machine. */
+const PSQL = process.env.CITUS_BIN ? join(process.env.CITUS_BIN, 'psql') : 'psql';
+
+/** An obstacle for tests that run files of `deploy/` as the documentation says. */
+export const psqlObstacle = spawnSync(PSQL, ['--version']).error && 'psql is not installed';
+
+/** Runs deploy/citus/distribute.sql on a database. @returns what it reports. @throws psql's exit `code` and `stderr` */
+export const distribute = async (url: string, ...options: string[]): Promise<string> => {
+  const words = ['--no-psqlrc', ...options, '--file', 'deploy/citus/distribute.sql', url];
+  return (await promisify(execFile)(PSQL, words)).stderr;
+};
