@@ -1,6 +1,5 @@
 import express, { type Express, type RequestHandler, Router } from 'express';
 import type { Logger } from 'pino';
-import { errorCodes, toApiError } from './api-errors.ts';
 import type { Config } from './config/config.ts';
 import { addDocumentationRoutes } from './documentation/documentation-routes.ts';
 import { createIndexRoutes } from './documentation/index-routes.ts';
@@ -11,6 +10,7 @@ import { createCors, setDefaultHeaders } from './http/response-headers.ts';
 import type { OutputBudget } from './http/send-json.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { createOpenApiDocument } from './openapi-document.ts';
+import { toStoreError } from './to-store-error.ts';
 
 type AppOptions = {
   config: Pick<Config, 'basePath' | 'corsOrigins' | 'trustProxy'>;
@@ -42,11 +42,11 @@ export const createApp = ({ config, logger, observers, features, health, outputB
   // One router, so that no request has to pass several.
   const router = Router({ strict: true, caseSensitive: true });
   for (const addRoutes of features) addRoutes(router);
-  addDocumentationRoutes(router, { basePath, errorCodes, document: createOpenApiDocument({ basePath }) });
+  addDocumentationRoutes(router, { basePath, document: createOpenApiDocument({ basePath }) });
   app.use(basePath || '/', router);
   app.use(createIndexRoutes({ basePath }));
   app.use(health);
   app.use(rejectUnknownPath);
-  app.use(createErrorHandler({ basePath, toApiError, outputBudget }));
+  app.use(createErrorHandler({ basePath, toStoreError, outputBudget }));
   return app;
 };

@@ -1,8 +1,7 @@
-import { errorCodes } from './api-errors.ts';
+import { errors } from './errors.ts';
 import { exportPaths } from './exports/export-openapi.ts';
 import { healthPaths } from './health/health-openapi.ts';
-import { errorSchema, problemSchema } from './http/api-error.ts';
-import { commonErrors } from './http/common-errors.ts';
+import { errorSchema, problemSchema } from './http/error-response.ts';
 import { importPaths, importSchemas } from './imports/import-openapi.ts';
 import {
   describeExamples,
@@ -15,10 +14,9 @@ import {
 import { commonHeaders, headers, rateLimitHeaders } from './openapi/headers.ts';
 import { json, toJsonSchema } from './openapi/openapi.ts';
 import { plantPaths, plantSchemas } from './plants/plant-openapi.ts';
-import { tokenErrors } from './tokens/token-api-errors.ts';
 
 /** Errors of requests that are no operation. OpenAPI has no place for their responses. */
-export const otherErrors = [commonErrors.pathUnknown, commonErrors.methodNotAllowed];
+export const otherErrors = [errors.pathUnknown, errors.methodNotAllowed];
 
 const listOf = (headers: Record<string, string>) =>
   Object.entries(headers)
@@ -56,7 +54,7 @@ const description: Operation = {
     200: { description: 'This document.', headers: ['ETag'], content: json({ type: 'object' }) },
     304: notModified,
   },
-  errors: [commonErrors.preconditionFailed],
+  errors: [errors.preconditionFailed],
 };
 
 /** The operations by tag, in the order of the API page. */
@@ -84,7 +82,13 @@ const BEARER_AUTH = {
   description: 'An access token from `plant-store token create`. Scopes: `plants:read`, `plants:write`.',
 };
 
-const { paths, responses } = describePaths(GROUPS, tokenErrors);
+/** The errors of every operation that needs a token, including those of token lookups and rate limits. */
+const TOKEN_ERRORS = [
+  ...[errors.tokenMissing, errors.tokenNotValid, errors.scopeMissing, errors.identityProviderUnreachable],
+  ...[errors.tooManyRequests, errors.overloaded, errors.databaseUnreachable, errors.databaseNotMigrated],
+];
+
+const { paths, responses } = describePaths(GROUPS, TOKEN_ERRORS);
 
 /**
  * The OpenAPI 3.1 document, generated from the schemas that validate requests and from the error codes.
@@ -106,7 +110,7 @@ export const createOpenApiDocument = ({ basePath }: { basePath: string }) => ({
     },
     headers,
     responses,
-    examples: describeExamples(errorCodes.filter((error) => !otherErrors.includes(error))),
+    examples: describeExamples(Object.values(errors).filter((error) => !otherErrors.includes(error))),
   },
 });
 

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { errorCodes } from './api-errors.ts';
 import { createApp } from './app.ts';
 import type { ObservedQueue } from './batching/queue-observer.ts';
 import { createWatchedQueues } from './batching/watched-queues.ts';
@@ -34,7 +33,7 @@ type ServiceOptions = {
 export const createService = async (options: ServiceOptions) => {
   const { config, databaseUrl, logger, requestLimits: limits = limitRequests(config) } = options;
   const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
-  const instruments = await createInstruments({ ...options, errorCodes: errorCodes.map(({ code }) => code) });
+  const instruments = await createInstruments(options);
   const { tracer, traceBulk: trace, countImportedRows: countRows } = instruments;
 
   const pool = createPool({ url: databaseUrl, ...limits, connections: config.databaseConnections });

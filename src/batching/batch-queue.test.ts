@@ -3,6 +3,9 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
 import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
 
+/** What an error is: the kind of a StoreError, or the name of another. */
+const nameOf = ({ name, kind = name }: Error & { kind?: string }): string => kind;
+
 const limits: BatchLimits = {
   batches: 1,
   batchItems: 100,
@@ -68,7 +71,7 @@ const start = (
   return {
     sent,
     add: (id: number, text = '', isAbandoned?: () => boolean, timeout?: number) =>
-      add({ id, text }, isAbandoned, timeout).catch((error: Error) => error.name),
+      add({ id, text }, isAbandoned, timeout).catch(nameOf),
     end: async (index: number, outcomes?: Outcome[]) => {
       batches[index]?.end(outcomes);
       await turn();
@@ -153,7 +156,7 @@ describe('createBatchQueue', () => {
     disconnected = true;
     await pass(1);
     expect(sent()).toEqual([[1, 2, 3], [4]]);
-    expect(await waiting).toBe('OverloadedError');
+    expect(await waiting).toBe('overloaded');
   });
 
   test('rejects items immediately while the queue is full, and accepts them again once there is room', async () => {
@@ -162,7 +165,7 @@ describe('createBatchQueue', () => {
     await turn();
     add(2);
     add(3);
-    expect(await add(4)).toBe('OverloadedError');
+    expect(await add(4)).toBe('overloaded');
     await end(0);
     const later = add(5);
     await end(1);
@@ -173,7 +176,7 @@ describe('createBatchQueue', () => {
   test('limits the bytes that wait', async () => {
     const { add } = start({ queueBytes: 10_000 });
     add(1, 'x'.repeat(4000));
-    expect(await add(2, 'x'.repeat(4000))).toBe('OverloadedError');
+    expect(await add(2, 'x'.repeat(4000))).toBe('overloaded');
   });
 
   test('frees the bytes of items that are sent or dropped', async () => {
@@ -183,15 +186,15 @@ describe('createBatchQueue', () => {
     await turn();
     const late = add(2, text, undefined, 10);
     await pass(10);
-    expect(await late).toBe('OverloadedError');
+    expect(await late).toBe('overloaded');
     const abandoned = add(3, '', () => true);
     await end(0);
-    expect(await abandoned).toBe('OverloadedError');
+    expect(await abandoned).toBe('overloaded');
     const blocking = add(4);
     await turn();
     // An empty queue accepts an item of any size.
     const waiting = [add(5), add(6, text)];
-    expect(await add(7, text)).toBe('OverloadedError');
+    expect(await add(7, text)).toBe('overloaded');
     await end(1);
     await end(2);
     expect(await Promise.all([blocking, ...waiting])).toEqual(['done', 'done', 'done']);
@@ -234,7 +237,7 @@ describe('createBatchQueue', () => {
     await turn();
     results.push(add(2, '', undefined, 20), add(3, '', undefined, 0), add(4, '', undefined, -1));
     await pass(20);
-    expect(await Promise.all(results)).toEqual(['RangeError', 'OverloadedError', 'OverloadedError', 'OverloadedError']);
+    expect(await Promise.all(results)).toEqual(['RangeError', 'overloaded', 'overloaded', 'overloaded']);
     await end(0);
     expect(sent()).toEqual([[1]]);
   });
@@ -250,7 +253,7 @@ describe('createBatchQueue', () => {
     await end(0);
     await end(1);
     expect(sent()).toEqual([[1], [3]]);
-    expect(await Promise.all([alreadySent, waiting, patient])).toEqual(['done', 'OverloadedError', 'done']);
+    expect(await Promise.all([alreadySent, waiting, patient])).toEqual(['done', 'overloaded', 'done']);
   });
 
   test('fails every item at its deadline, sent or not, and does not send it afterwards', async () => {
@@ -259,7 +262,7 @@ describe('createBatchQueue', () => {
     await turn();
     results.push(add(2));
     await pass(30);
-    expect(await Promise.all(results)).toEqual(['RangeError', 'OverloadedError']);
+    expect(await Promise.all(results)).toEqual(['RangeError', 'overloaded']);
     const later = add(3);
     await end(0);
     await end(1);
@@ -331,7 +334,7 @@ describe('createBatchQueue', () => {
     expect(waiting()).toBe(2);
     await pass(30);
     // The first was sent, but its outcome is late; the second waits too long; the client of the third has disconnected.
-    expect(await Promise.all(results)).toEqual(['RangeError', 'OverloadedError', 'OverloadedError']);
+    expect(await Promise.all(results)).toEqual(['RangeError', 'overloaded', 'overloaded']);
     add(4);
     await end(0);
     expect(waiting()).toBe(0);

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { setDeadline } from '../database/within-time.ts';
-import { OverloadedError } from './overloaded-error.ts';
+import { StoreError } from '../store-error.ts';
 import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
 
 export type BatchLimits = {
@@ -77,14 +77,16 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
   /**
    * Sends an item with the next batch. The item is dropped if `isAbandoned` before it is sent.
    * @param timeout how long the item may wait for its outcome, in ms
-   * @throws {OverloadedError} or the error that `run` returns for the item
+   * @throws {overloaded} or the error that `run` returns for the item
    */
   const add = (item: Item, isAbandoned = () => false, timeout = limits.deadline): Promise<Result> => {
-    if (timeout <= 0) return Promise.reject(new OverloadedError('The request waited too long for the database.'));
+    if (timeout <= 0)
+      return Promise.reject(
+        new StoreError('overloaded', 'The request waited too long for the database. Try again later.'),
+      );
     const bytes = ENTRY_OVERHEAD + bytesOf(item);
     const isTooLarge = queue.length > 0 && queueBytes + bytes > limits.queueBytes;
-    if (isTooLarge || queue.length >= limits.queueItems)
-      return Promise.reject(new OverloadedError('Too many requests are waiting for the database.'));
+    if (isTooLarge || queue.length >= limits.queueItems) return Promise.reject(new StoreError('overloaded'));
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const settle = (outcome: Result | Error) => {
       if (entry.state === 'settled') return;
@@ -106,7 +108,9 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
     };
     const onDeadline = () =>
       settle(
-        entry.state === 'sent' ? lateError() : new OverloadedError('The request waited too long for the database.'),
+        entry.state === 'sent'
+          ? lateError()
+          : new StoreError('overloaded', 'The request waited too long for the database. Try again later.'),
       );
     const timer = setDeadline(onDeadline, timeout);
     queue.push(entry);
@@ -180,7 +184,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       queueBytes -= entry.bytes;
       if (entry.state === 'settled') continue;
       if (entry.isAbandoned()) {
-        entry.settle(new OverloadedError('The client disconnected.'));
+        entry.settle(new StoreError('overloaded', 'The client disconnected.'));
         continue;
       }
       const refusal = refuse(entry.item);

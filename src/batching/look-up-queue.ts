@@ -12,7 +12,7 @@ type LookUpOptions = {
  * Batches look-ups of a few bytes: concurrent ones share a statement.
  * @param run returns the results in the order of its items
  * @returns a function that looks one item up
- * @throws {OverloadedError} or any error of `run`
+ * @throws {overloaded} or any error of `run`
  */
 export const createLookUpQueue = <Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,

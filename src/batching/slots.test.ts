@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { OverloadedError } from './overloaded-error.ts';
+import { StoreError } from '../store-error.ts';
 import { createSlots } from './slots.ts';
 
 test('a holder gets at most half of the slots; a slot that is released twice is free once', () => {
@@ -13,7 +13,7 @@ test('a holder gets at most half of the slots; a slot that is released twice is 
   release();
   release();
   take('d');
-  expect(() => take('d')).toThrow(OverloadedError);
+  expect(() => take('d')).toThrow(StoreError);
 });
 
 test('anybody gets the only slot', () => {

@@ -1,4 +1,4 @@
-import { OverloadedError } from './overloaded-error.ts';
+import { StoreError } from '../store-error.ts';
 
 /**
  * Slots for operations that last as long as their clients want, such as imports. One holder, such as a token, gets at most half
@@ -11,11 +11,12 @@ export const createSlots = (count: number, what: string) => {
   return {
     /** How many are taken. */
     taken: (): number => taken,
-    /** @returns a function that releases the slot, once. @throws {OverloadedError} */
+    /** @returns a function that releases the slot, once. @throws {overloaded} */
     take: (holder: string): (() => void) => {
       const own = held.get(holder) ?? 0;
-      if (taken >= count) throw new OverloadedError(`Too many ${what} are in progress.`);
-      if (own >= Math.max(1, count >> 1)) throw new OverloadedError(`Too many ${what} of this token are in progress.`);
+      if (taken >= count) throw new StoreError('overloaded', `Too many ${what} are in progress. Try again later.`);
+      if (own >= Math.max(1, count >> 1))
+        throw new StoreError('overloaded', `Too many ${what} of this token are in progress. Try again later.`);
       held.set(holder, own + 1);
       taken += 1;
       let isHeld = true;

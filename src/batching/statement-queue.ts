@@ -20,7 +20,7 @@ export type Statement<Result> = {
 
 /**
  * Sends a statement when it is its turn, in the trace of its request.
- * @throws {OverloadedError} the late error, or any error of `send`
+ * @throws {overloaded} the late error, or any error of `send`
  */
 export type StatementQueue = <Result>(statement: Statement<Result>) => Promise<Result>;
 

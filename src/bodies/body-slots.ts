@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { StoreError } from '../store-error.ts';
 
 /** How long a body keeps its slot, in ms, even if others are waiting. */
 const MIN_HOLD_TIME = 2000;
@@ -64,7 +63,7 @@ export const createBodySlots = ({ count }: { count: number }) => {
     /**
      * Parses a body when it is its turn: one at a time, in order. After each, other events get a turn, so that small
      * requests are not delayed.
-     * @throws {ApiError} 1500 if too many bodies are waiting; the errors of `parse`
+     * @throws {StoreError} 1500 if too many bodies are waiting; the errors of `parse`
      */
     parseInTurn: async <Body>(parse: () => Promise<Body>): Promise<Body> => {
       if (unparsed >= MAX_UNPARSED) throw tooManyBodies();
@@ -80,7 +79,7 @@ export const createBodySlots = ({ count }: { count: number }) => {
   };
 };
 
-export const tooManyBodies = (): ApiError =>
-  new ApiError(commonErrors.overloaded, 'Too many large bodies are being sent. Try again later.');
+export const tooManyBodies = (): StoreError =>
+  new StoreError('overloaded', 'Too many large bodies are being sent. Try again later.');
 
 export type BodySlots = ReturnType<typeof createBodySlots>;

@@ -8,8 +8,7 @@ import {
   inflateSync,
 } from 'node:zlib';
 import type { Request } from 'express';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { StoreError } from '../store-error.ts';
 
 type Decompressor = {
   createStream: () => Transform & { bytesWritten: number };
@@ -37,7 +36,7 @@ type BodyDecompressor = {
 /**
  * Selects the decompressor for a body.
  * @returns undefined if the body is not compressed
- * @throws {ApiError} 1001
+ * @throws {StoreError} 1001
  */
 export const bodyDecompressor = ({
   headers: { 'content-encoding': encoding = 'identity' },
@@ -46,10 +45,7 @@ export const bodyDecompressor = ({
   if (name === 'identity') return undefined;
   const decompressor = decompressors.get(name);
   if (decompressor === undefined)
-    throw new ApiError(
-      commonErrors.mediaTypeNotSupported,
-      'The Content-Encoding must be gzip, deflate, br or identity.',
-    );
+    throw new StoreError('mediaTypeNotSupported', 'The Content-Encoding must be gzip, deflate, br or identity.');
   return {
     stream: (pieces) => decompressAll(pieces, decompressor.createStream(), notDecompressed),
     atOnce: (bytes, maxBytes) => decompressAtOnce(bytes, maxBytes, decompressor),
@@ -74,7 +70,7 @@ type Decompressed = { buffer: Buffer; engine: { bytesWritten: number } };
 const DATA_BEHIND = 'There is data after the compressed data.';
 
 const notDecompressed = (cause: unknown) =>
-  new ApiError(commonErrors.bodyNotJson, 'The body could not be decompressed.', { cause });
+  new StoreError('bodyNotJson', 'The body could not be decompressed.', { cause });
 
 /**
  * Decompresses all pieces. zlib itself drops data after the end of the compressed data, such as zeros between two members of

@@ -1,6 +1,5 @@
 import type { Request, Response } from 'express';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { StoreError } from '../store-error.ts';
 import { type BodySlots, tooManyBodies } from './body-slots.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 
@@ -20,7 +19,7 @@ type GatherOptions = { limit: number; slots: BodySlots };
  * the client disconnects, the response ends first, or too many large bodies are being read. (`raw-body` cannot be
  * interrupted.)
  * @returns the bytes. The caller must call `release` once it no longer needs them
- * @throws {ApiError} 1000, 1002, 1500
+ * @throws {StoreError} 1000, 1002, 1500
  */
 export const gatherBody = (request: Request, response: Response, { limit, slots }: GatherOptions) =>
   new Promise<{ bytes: Buffer; release: () => void }>((resolve, reject) => {
@@ -33,7 +32,7 @@ export const gatherBody = (request: Request, response: Response, { limit, slots 
       request.off('data', onData).off('end', onEnd);
       response.off('close', onClose);
     };
-    const fail = (error: ApiError) => {
+    const fail = (error: StoreError) => {
       // A complete body keeps its slot until it is parsed.
       if (isSettled) return;
       settle();
@@ -56,7 +55,7 @@ export const gatherBody = (request: Request, response: Response, { limit, slots 
       settle();
       resolve({ bytes: body.take() as Buffer, release: () => release?.() });
     };
-    const onClose = () => fail(new ApiError(commonErrors.bodyNotJson, 'The body ended early.'));
+    const onClose = () => fail(new StoreError('bodyNotJson', 'The body ended early.'));
     if (response.destroyed) return onClose();
     if (Number(request.headers['content-length']) > SMALL_BODY) takeSlot();
     if (isSettled) return;
@@ -70,13 +69,10 @@ export const resumeReading = (request: Request): void => {
   request.socket.resume();
 };
 
-export const bodyTooLarge = (limit: number): ApiError =>
-  new ApiError(commonErrors.bodyTooLarge, `The body must be at most ${limit} bytes.`);
+export const bodyTooLarge = (limit: number): StoreError =>
+  new StoreError('bodyTooLarge', `The body must be at most ${limit} bytes.`);
 
-export const clientDisconnected = (): ApiError => new ApiError(commonErrors.bodyNotJson, 'The client disconnected.');
+export const clientDisconnected = (): StoreError => new StoreError('bodyNotJson', 'The client disconnected.');
 
-export const tooManyPieces = (): ApiError =>
-  new ApiError(
-    commonErrors.bodyTooLarge,
-    `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes.`,
-  );
+export const tooManyPieces = (): StoreError =>
+  new StoreError('bodyTooLarge', `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes.`);

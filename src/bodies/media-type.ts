@@ -1,14 +1,13 @@
 import { parse as parseContentType } from 'content-type';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
 import { quoteValue } from '../quote-value.ts';
+import { StoreError } from '../store-error.ts';
 
 const UTF_8 = ['utf-8'] as const;
 
 /**
  * Checks the Content-Type of a request: the media type must be one of `expected`, and the charset one that `charsetsOf` lists
  * for it. Without a charset, it is UTF-8.
- * @throws {ApiError} 1001
+ * @throws {StoreError} 1001
  */
 export const readContentType = <Expected extends string, Charset extends string>(
   expected: readonly Expected[],
@@ -19,18 +18,18 @@ export const readContentType = <Expected extends string, Charset extends string>
   if (!expected.includes(type as Expected)) {
     const message = `The Content-Type must be ${expected.join(' or ')}.`;
     const headers = { Accept: expected.join(', ') }; // RFC 9110 §15.5.16
-    throw new ApiError(commonErrors.mediaTypeNotSupported, message, { headers });
+    throw new StoreError('mediaTypeNotSupported', message, { headers });
   }
   const charsets = charsetsOf(type as Expected);
   const known = charsets.find((name) => name === charset?.toLowerCase());
   if (charset !== undefined && known === undefined) {
     const message = `The charset of ${type} must be ${charsets.join(' or ')}, not ${quoteValue(charset)}.`;
-    throw new ApiError(commonErrors.mediaTypeNotSupported, message);
+    throw new StoreError('mediaTypeNotSupported', message);
   }
   return { type: type as Expected, charset: known };
 };
 
-/** Like `readContentType`, for a body in UTF-8. @throws {ApiError} 1001 */
+/** Like `readContentType`, for a body in UTF-8. @throws {StoreError} 1001 */
 export const readMediaType = <Expected extends string>(expected: readonly Expected[], header = ''): Expected =>
   readContentType(expected, header, () => UTF_8).type;
 

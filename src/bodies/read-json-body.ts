@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Request, Response } from 'express';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { StoreError } from '../store-error.ts';
 import type { BodySlots } from './body-slots.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 import { bodyDecompressor } from './decompress.ts';
@@ -14,7 +13,7 @@ const COMPRESSION_OVERHEAD = 1024;
 /** Larger bodies, in bytes, are parsed one at a time: many in a row would delay all other requests. */
 const LARGE_BODY = 16_384;
 
-/** Reads a body whole. @throws {ApiError} 1000, 1001, 1002, 1500 */
+/** Reads a body whole. @throws {StoreError} 1000, 1001, 1002, 1500 */
 export type BodyReader<Body> = (request: Request, response: Response) => Promise<Body>;
 
 type BodyReaderOptions<Body> = {
@@ -52,7 +51,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
   };
 };
 
-/** @throws {ApiError} 1002; the errors of `pieces` */
+/** @throws {StoreError} 1002; the errors of `pieces` */
 const concatUpTo = async (limit: number, pieces: AsyncIterable<Buffer>): Promise<Buffer> => {
   const body = createByteBuffer(limit);
   for await (const piece of pieces) if (!body.add(piece)) throw bodyTooLarge(limit);
@@ -70,29 +69,28 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Parses JSON in UTF-8; see `parseExactJson`. `subject`: what a message calls it.
- * @throws {ApiError} 1000, 1002
+ * @throws {StoreError} 1000, 1002
  */
 export const parseJson = (bytes: Buffer, subject = 'The body'): unknown => {
-  if (bytes.length === 0)
-    throw new ApiError(commonErrors.bodyNotJson, `${subject} is empty and must be a JSON object.`);
+  if (bytes.length === 0) throw new StoreError('bodyNotJson', `${subject} is empty and must be a JSON object.`);
   return parseJsonText(decodeText(bytes, subject), subject);
 };
 
-/** Decodes UTF-8. The default decoder drops a leading byte order mark. @throws {ApiError} 1000 */
+/** Decodes UTF-8. The default decoder drops a leading byte order mark. @throws {StoreError} 1000 */
 export const decodeText = (bytes: Buffer, subject = 'The body', decoder = utf8, advice = ''): string => {
   try {
     return decoder.decode(bytes);
   } catch {
-    throw new ApiError(commonErrors.bodyNotJson, `${subject} is not UTF-8.${advice}`);
+    throw new StoreError('bodyNotJson', `${subject} is not UTF-8.${advice}`);
   }
 };
 
-/** @throws {ApiError} 1000, 1002 */
+/** @throws {StoreError} 1000, 1002 */
 export const parseJsonText = (text: string, subject: string): unknown => {
   try {
     return parseExactJson(text);
   } catch (error) {
-    if (error instanceof RangeError) throw new ApiError(commonErrors.bodyTooLarge, `${subject} has ${error.message}.`);
-    throw new ApiError(commonErrors.bodyNotJson, `${subject} is not JSON: ${(error as Error).message}`);
+    if (error instanceof RangeError) throw new StoreError('bodyTooLarge', `${subject} has ${error.message}.`);
+    throw new StoreError('bodyNotJson', `${subject} is not JSON: ${(error as Error).message}`);
   }
 };

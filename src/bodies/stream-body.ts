@@ -1,6 +1,5 @@
 import type { Request } from 'express';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { StoreError } from '../store-error.ts';
 import { resumeReading, tooManyPieces } from './gather-body.ts';
 import { createPieceLimit } from './piece-limit.ts';
 
@@ -29,7 +28,7 @@ const sizeOf = (piece: Buffer) => piece.length + PIECE_OVERHEAD;
  * Reads the raw body of a request, with backpressure and without an overall timeout. Hands on all that has arrived, up to
  * MAX_MERGED. (Node's own iterator hands on each piece, and never sets the request flowing, so connections.ts would treat it as
  * unread.)
- * @throws {ApiError} 1002 if the body comes in too many small pieces, 1203 if the client pauses too long; the signal's reason
+ * @throws {StoreError} 1002 if the body comes in too many small pieces, 1203 if the client pauses too long; the signal's reason
  */
 export const streamBody = (
   request: Request,
@@ -74,8 +73,7 @@ export const streamBody = (
   const waitForPiece = async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let isOver = false;
-    const onTimeout = () =>
-      isOver || fail(new ApiError(commonErrors.requestTooSlow, 'The client paused for too long.'));
+    const onTimeout = () => isOver || fail(new StoreError('requestTooSlow', 'The client paused for too long.'));
     // First handles data that arrived while the process was busy.
     const timer = setTimeout(() => setImmediate(onTimeout), pauseTimeout);
     wake = resolve;

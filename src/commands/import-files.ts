@@ -1,6 +1,5 @@
 import type { Config } from '../config/config.ts';
 import { BULK_LOCK_TIMEOUT, BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT, createPool } from '../database/database.ts';
-import { classifyDatabaseError } from '../database/database-error.ts';
 import { createPoolStatements } from '../database/statements.ts';
 import { type Charset, decodeCharset } from '../imports/decode-charset.ts';
 import {
@@ -12,16 +11,12 @@ import {
   type ReadRows,
   type RowError,
 } from '../imports/import.ts';
-import {
-  AtomicImportTooLargeError,
-  ImportInterruptedError,
-  ImportNeedsSessionError,
-  UNDONE_CHUNK,
-} from '../imports/import-errors.ts';
+import { ImportInterruptedError } from '../imports/import-errors.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportRepository, LANES } from '../imports/import-repository.ts';
 import { readCsv } from '../imports/read-csv.ts';
 import { readJson, readNdjson } from '../imports/read-json.ts';
+import { StoreError } from '../store-error.ts';
 import { type FileFormat, type importFormats, readFileBytes, sizeOf } from './bulk-file.ts';
 import { describeProgress, showProgress } from './progress.ts';
 import { withSession } from './with-database.ts';
@@ -120,23 +115,15 @@ const importFile = async (...[read, options, settings]: Parameters<typeof import
     const storedUpTo = options.atomic ? 0 : stoppedAt;
     return { ...outcome, stopped: { storedUpTo, stoppedAt, message: `${message} See --max-errors.` } };
   } catch (error) {
-    if (error instanceof AtomicImportTooLargeError || error instanceof ImportNeedsSessionError)
-      return { ...NO_COUNTS, errors: [], stopped: { storedUpTo: 0, message: explain(error) } };
+    if (error instanceof StoreError)
+      return { ...NO_COUNTS, errors: [], stopped: { storedUpTo: 0, message: error.message } };
     if (!(error instanceof ImportInterruptedError)) throw error;
-    const { counts, errors, cause, storedUpTo } = error;
-    const reason = settings.signal.aborted ? 'Interrupted.' : explain(cause);
-    // The command-line option instead of the query parameter.
-    const advice = error.message.replace(/onConflict=(\w+)/, '--on-conflict $1');
+    const { counts, errors, storedUpTo } = error;
+    const reason = settings.signal.aborted ? 'Interrupted.' : (error.reason ?? sentence(error.cause as Error));
+    const advice = error.describe((onConflict) => `--on-conflict ${onConflict}`);
     return { ...counts, errors, stopped: { storedUpTo, message: `${reason} ${advice}` } };
   }
 };
 
-const explain = (error: unknown): string => {
-  const failure = classifyDatabaseError(error);
-  if (failure === 'unreachable') return 'The database cannot be reached.';
-  if (failure === 'notMigrated') return 'The database is not migrated. Run: plant-store migrate.';
-  if (failure !== undefined) return UNDONE_CHUNK[failure] ?? 'The database connection was lost or timed out.';
-  // The words of the command line instead of those of HTTP.
-  const message = (error as Error).message.replace(/^The body\b/, 'The file').replace('atomic=true', '--atomic');
-  return message.replace(/[^.]$/, '$&.');
-};
+/** The message of an error of the file system or of a library. */
+const sentence = ({ message }: Error): string => message.replace(/[^.]$/, '$&.');

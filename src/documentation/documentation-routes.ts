@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
 import type { Router } from 'express';
-import { type ErrorCode, errorPath } from '../http/api-error.ts';
+import { errors } from '../errors.ts';
+import { errorPath } from '../http/error-response.ts';
 import { createFixedContent } from '../http/preconditions.ts';
 import { renderErrorPage } from './error-page.ts';
 import { addGet, redirectTo } from './index-routes.ts';
@@ -28,22 +29,22 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-type DocumentationRoutesOptions = { basePath: string; document: object; errorCodes: readonly ErrorCode[] };
+type DocumentationRoutesOptions = { basePath: string; document: object };
 
 /** Adds `GET /openapi.json`, the API page (`/docs`) and the page about errors (`/docs/errors`). No token is required. */
 export const addDocumentationRoutes = (router: Router, options: DocumentationRoutesOptions): void => {
-  const { basePath, document, errorCodes } = options;
+  const { basePath, document } = options;
   const serve = (path: string, type: string, body: string | Buffer) => {
     const headers = type === '.html' ? { 'Content-Security-Policy': CONTENT_SECURITY_POLICY } : {};
     addGet(router, path, createFixedContent({ type, body, headers }));
   };
   serve('/openapi.json', '.json', JSON.stringify(document));
   serve('/docs', '.html', readFileSync(join(ownFiles, 'index.html')));
-  serve('/docs/errors', '.html', renderErrorPage(basePath, errorCodes));
+  serve('/docs/errors', '.html', renderErrorPage(basePath));
   for (const file of FILES) serve(`/docs/${basename(file)}`, extname(file), readFileSync(file));
   for (const path of ['/docs', '/docs/errors']) addGet(router, `${path}/`, redirectTo(`${basePath}${path}`));
   addGet(router, '/docs/errors/:code', (request, response, next) => {
-    const error = errorCodes.find(({ code }) => `${code}` === request.params.code);
+    const error = Object.values(errors).find(({ code }) => `${code}` === request.params.code);
     if (error) redirectTo(`${basePath}${errorPath(error.code)}`)(request, response, next);
     else next('route');
   });

@@ -1,9 +1,10 @@
 import { STATUS_CODES } from 'node:http';
-import { type ErrorCode, errorPath } from '../http/api-error.ts';
+import { type ErrorCode, errors } from '../errors.ts';
+import { errorPath } from '../http/error-response.ts';
 import { exampleOf } from '../openapi/describe-paths.ts';
 
 /** The page with a section for each error, to which the `type` of problem details links. */
-export const renderErrorPage = (basePath: string, errorCodes: readonly ErrorCode[]): string => `<!doctype html>
+export const renderErrorPage = (basePath: string): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -20,10 +21,14 @@ export const renderErrorPage = (basePath: string, errorCodes: readonly ErrorCode
       <table>
         <thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">When</th></tr></thead>
         <tbody>
-          ${errorCodes.map((error) => renderRow(basePath, error)).join('\n          ')}
+          ${Object.values(errors)
+            .map((error) => renderRow(basePath, error))
+            .join('\n          ')}
         </tbody>
       </table>
-      ${errorCodes.map((error) => renderSection(basePath, error)).join('\n      ')}
+      ${Object.values(errors)
+        .map((error) => renderSection(basePath, error))
+        .join('\n      ')}
     </main>
   </body>
 </html>
@@ -42,7 +47,7 @@ const renderSection = (basePath: string, error: ErrorCode): string => {
         <h2>${code}: ${escapeHtml(title)}</h2>
         <p>The service responds with <strong>${status} ${STATUS_CODES[status]}</strong> and this code when ${escapeHtml(when)}.</p>
         <p>${escapeHtml(advice)}</p>
-        <pre tabindex="0"><code>${escapeHtml(JSON.stringify(example))}</code></pre>
+        <pre tabindex="0"><code>${escapeHtml(JSON.stringify(example.body))}</code></pre>
         <p>With <code>Accept: application/problem+json</code>:</p>
         <pre tabindex="0"><code>${escapeHtml(problem)}</code></pre>
       </section>`;

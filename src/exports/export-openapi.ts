@@ -1,7 +1,6 @@
-import { commonErrors } from '../http/common-errors.ts';
+import { errors } from '../errors.ts';
 import type { Operation, Paths } from '../openapi/describe-paths.ts';
 import { parametersOf } from '../openapi/openapi.ts';
-import { plantErrorCodes } from '../plants/plant-api-errors.ts';
 import { exportQuerySchema } from './export-routes.ts';
 
 const twoPlants = (value: string) => ({ plants: { summary: 'Two plants', value } });
@@ -35,7 +34,7 @@ const exportPlants: Operation = {
       },
     },
   },
-  errors: [commonErrors.parameterWrong, plantErrorCodes.searchTooSlow],
+  errors: [errors.parameterWrong, errors.searchTooSlow],
 };
 
 export const exportPaths: Paths = { '/plants/export': { get: exportPlants } };

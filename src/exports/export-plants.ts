@@ -4,8 +4,8 @@ import { createSlots } from '../batching/slots.ts';
 import { isStatementTimeout } from '../database/database-error.ts';
 import { openRowStream, type RowStreamOptions } from '../database/row-stream.ts';
 import { SilenceError } from '../database/silence-timeout.ts';
-import { SearchTimeoutError } from '../plants/plant-errors.ts';
 import { type PlantFilter, selectPlants } from '../plants/plant-pages.ts';
+import { StoreError } from '../store-error.ts';
 import { type ExportFormat, type PlantRow, rowWriters } from './write-rows.ts';
 
 type PlantExportsOptions = {
@@ -35,7 +35,7 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
     /**
      * Reads all plants that match, ordered by id, as of a single point in time. Has no overall timeout.
      * @param use called once there are bytes to read, so an earlier error can still set the response status
-     * @throws {OverloadedError} {SearchTimeoutError} errors of PostgreSQL and of `use`
+     * @throws {overloaded} {searchTooSlow} errors of PostgreSQL and of `use`
      */
     read: async (options: ReadOptions, use: (bytes: Readable) => Promise<void>): Promise<void> => {
       const { holder, format, progress, signal, ...filter } = options;
@@ -69,7 +69,7 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
 const toExportError = (error: unknown, { tag, nameContains }: PlantFilter): unknown => {
   const isSearch = tag !== undefined || nameContains !== undefined;
   const isSlow = isSearch && (error instanceof SilenceError || isStatementTimeout(error));
-  return isSlow ? new SearchTimeoutError('The search took too long.', { cause: error }) : error;
+  return isSlow ? new StoreError('searchTooSlow', undefined, { cause: error }) : error;
 };
 
 export type PlantExports = ReturnType<typeof createPlantExports>;

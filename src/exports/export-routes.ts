@@ -2,11 +2,10 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, RequestHandler, Response, Router } from 'express';
 import { z } from 'zod';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { plantQuerySchema } from '../plants/plant-parameters.ts';
+import { StoreError } from '../store-error.ts';
 import type { PlantExports } from './export-plants.ts';
 import { exportFormats, rowWriters } from './write-rows.ts';
 
@@ -40,7 +39,7 @@ export const addExportRoutes =
     void router
       .route('/plants/export')
       .get(requireReadScope, async (request, response, next) => {
-        if (request.httpVersion === '1.0') throw new ApiError(commonErrors.requestNotHttp, NEEDS_CHUNKS);
+        if (request.httpVersion === '1.0') throw new StoreError('requestNotHttp', NEEDS_CHUNKS);
         const { format, tag, q } = parseParameters(exportQuerySchema, request.query);
         const progress = { rows: 0 };
         const tokenEnd = watchToken(request, response);

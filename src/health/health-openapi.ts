@@ -1,4 +1,4 @@
-import { commonErrors } from '../http/common-errors.ts';
+import { errors } from '../errors.ts';
 import type { Operation, Paths } from '../openapi/describe-paths.ts';
 import { json } from '../openapi/openapi.ts';
 
@@ -23,12 +23,7 @@ const isReady: Operation = {
   summary: 'Check that the service can handle requests',
   servers,
   responses: statusResponse('ready', 'The database is reachable and migrated.'),
-  errors: [
-    commonErrors.overloaded,
-    commonErrors.databaseUnreachable,
-    commonErrors.databaseNotMigrated,
-    commonErrors.stopping,
-  ],
+  errors: [errors.overloaded, errors.databaseUnreachable, errors.databaseNotMigrated, errors.stopping],
 };
 
 export const healthPaths: Paths = { '/livez': { get: isLive }, '/readyz': { get: isReady } };

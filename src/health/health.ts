@@ -3,10 +3,9 @@ import type { Database } from '../database/database.ts';
 import { createDurabilityWatch } from '../database/durability.ts';
 import { assertReadyToServe } from '../database/migration-state.ts';
 import { withinTime } from '../database/within-time.ts';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
+import { StoreError } from '../store-error.ts';
 
 type HealthOptions = {
   database: Database;
@@ -24,7 +23,7 @@ export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
   const routes = Router({ strict: true, caseSensitive: true });
   routes.get('/livez', (_request, response) => sendJson(response, { status: 'live' }));
   routes.get('/readyz', async (_request, response) => {
-    if (stopping) throw new ApiError(commonErrors.stopping);
+    if (stopping) throw new StoreError('stopping');
     // Concurrent probes share one query. They need no token and must not take all connections.
     checking ??= assertReadyToServe(database)
       .then(watchDurability)

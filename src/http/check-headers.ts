@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { ApiError } from './api-error.ts';
-import { commonErrors } from './common-errors.ts';
+import { StoreError } from '../store-error.ts';
 
 /** If one of these is repeated, Node.js keeps the first, while a proxy may keep the last. */
 const SINGLE_HEADERS = ['Host', 'Authorization', 'Content-Type'];
@@ -18,7 +17,7 @@ export const checkHeaders: RequestHandler = (request, response, next) => {
   const problem = findProblem(request);
   if (problem === undefined) return next();
   response.setHeader('Connection', 'close');
-  throw new ApiError(commonErrors.requestNotHttp, problem);
+  throw new StoreError('requestNotHttp', problem);
 };
 
 const findProblem = ({ headers, headersDistinct, httpVersion }: IncomingMessage): string | undefined => {

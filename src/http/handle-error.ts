@@ -1,31 +1,32 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
-import { ApiError } from './api-error.ts';
+import { StoreError } from '../store-error.ts';
 import { closeIfUnread } from './close-if-unread.ts';
-import { commonErrors } from './common-errors.ts';
+import { toErrorResponse } from './error-response.ts';
 import { JSON_TYPE, type OutputBudget, sendText } from './send-json.ts';
 
 const PROBLEM = 'application/problem+json';
 
 type ErrorHandlerOptions = {
   basePath: string;
-  toApiError: (thrown: unknown) => ApiError;
+  toStoreError: (thrown: unknown) => StoreError;
   outputBudget: OutputBudget;
 };
 
 /** The last handler. Responds to every error with an Error or problem details, and passes the cause to the log. */
 export const createErrorHandler =
-  ({ basePath, toApiError, outputBudget }: ErrorHandlerOptions): ErrorRequestHandler =>
+  ({ basePath, toStoreError, outputBudget }: ErrorHandlerOptions): ErrorRequestHandler =>
   (thrown, request, response, next) => {
-    const error = toApiError(thrown);
+    const error = toStoreError(thrown);
     response.locals.error = error;
-    if (error.status >= 500) response.err = (error.cause as Error) ?? error;
+    const { status, headers, body, toProblem } = toErrorResponse(error);
+    if (status >= 500) response.err = (error.cause as Error) ?? error;
     if (response.headersSent) return next(thrown);
     closeIfUnread(request, response);
-    response.status(error.status).set(error.headers).vary('Accept');
+    response.status(status).set(headers).vary('Accept');
     // The contract's Error is the default, even for clients that accept neither (RFC 9110 §12.5.1).
     const isProblem = request.accepts(['application/json', PROBLEM]) === PROBLEM;
-    const body = JSON.stringify(isProblem ? error.toProblem(basePath) : error);
-    sendText(response, isProblem ? PROBLEM : JSON_TYPE, body, outputBudget);
+    const text = JSON.stringify(isProblem ? toProblem(basePath) : body);
+    sendText(response, isProblem ? PROBLEM : JSON_TYPE, text, outputBudget);
   };
 
 /** The maximum number of characters of a path in a message. */
@@ -33,7 +34,7 @@ const SHOWN_PATH = 100;
 
 export const rejectUnknownPath: RequestHandler = ({ path }) => {
   const shown = path.length > SHOWN_PATH ? `${path.slice(0, SHOWN_PATH)}…` : path;
-  throw new ApiError(commonErrors.pathUnknown, `There is nothing at ${shown}.`);
+  throw new StoreError('pathUnknown', `There is nothing at ${shown}.`);
 };
 
 /**
@@ -45,7 +46,7 @@ export const handleOtherMethods =
   (request, response) => {
     if (request.method !== 'OPTIONS') {
       const message = `${request.method} is not allowed here; use ${headers.Allow}.`;
-      throw new ApiError(commonErrors.methodNotAllowed, message, { headers });
+      throw new StoreError('methodNotAllowed', message, { headers });
     }
     response.set(headers).status(204).end();
   };

@@ -1,4 +1,4 @@
-import type { ApiError } from './api-error.ts';
+import type { StoreError } from '../store-error.ts';
 
 /** State of a request that its handlers share with each other, the server, the log, the metrics and the traces. */
 declare module 'express-serve-static-core' {
@@ -9,7 +9,7 @@ declare module 'express-serve-static-core' {
     /** The name of the request's token. */
     tokenName?: string;
     /** The error that the response reports. */
-    error?: ApiError;
+    error?: StoreError;
     /** The number of plants that an export sent so far. */
     progress?: { rows: number };
     /** Overrides how long the client of this response may stop reading, in ms. */

@@ -1,18 +1,17 @@
 import { parse } from 'node:querystring';
 import type { z } from 'zod';
 import { quoteValue } from '../quote-value.ts';
-import { ApiError } from './api-error.ts';
-import { commonErrors } from './common-errors.ts';
+import { StoreError } from '../store-error.ts';
 
 /**
  * Parses a query (Express setting `query parser`). A repeated parameter becomes an array.
- * @throws {ApiError} code 1005 if it is not percent-encoded UTF-8, which `parse` would silently replace
+ * @throws {StoreError} code 1005 if it is not percent-encoded UTF-8, which `parse` would silently replace
  */
 export const parseQuery = (query: string | null) => {
   try {
     decodeURIComponent(query ?? '');
   } catch {
-    throw new ApiError(commonErrors.parameterWrong, 'The query is not percent-encoded UTF-8.');
+    throw new StoreError('parameterWrong', 'The query is not percent-encoded UTF-8.');
   }
   // By default, `parse` ignores all but the first 1000 parameters.
   return parse(query ?? '', '&', '=', { maxKeys: 0 });
@@ -20,7 +19,7 @@ export const parseQuery = (query: string | null) => {
 
 /**
  * Validates a body.
- * @throws {ApiError} code 1003, with a JSON Pointer for each of the first wrong fields
+ * @throws {StoreError} code 1003, with a JSON Pointer for each of the first wrong fields
  */
 export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> => {
   const result = schema.safeParse(body);
@@ -39,7 +38,7 @@ const describeRest = (count: number, noun: string): string[] => {
 };
 
 /** The error 1003 for the problems that a schema found in `value`. `whole`: what messages call the value as a whole. */
-export const describeFields = ({ issues }: z.ZodError, whole: string, value: unknown): ApiError => {
+export const describeFields = ({ issues }: z.ZodError, whole: string, value: unknown): StoreError => {
   // A field may have several problems; the first one is enough.
   const wrong = Map.groupBy(issues, ({ path }) => path.map((key) => `/${String(key)}`).join(''));
   const fields = Array.from(wrong.entries().take(MAX_NAMED), ([pointer, [issue]]) => ({
@@ -48,7 +47,7 @@ export const describeFields = ({ issues }: z.ZodError, whole: string, value: unk
   }));
   const sentences = fields.map(({ pointer, detail }) => `${pointer.slice(1) || whole} ${detail}`);
   const message = `${[...sentences, ...describeRest(wrong.size, 'field')].join('; ')}.`;
-  return new ApiError(commonErrors.fieldWrong, message, { fields });
+  return new StoreError('fieldWrong', message, { fields });
 };
 
 /** Names that look unlike those of our parameters are quoted. */
@@ -67,7 +66,7 @@ const withValue = (message: string, whole: unknown, path: PropertyKey[]): string
 
 /**
  * Validates the parameters of a path or a query. Ignores unknown parameters, unless the schema is strict.
- * @throws {ApiError} code 1005, naming the first wrong parameters, and how many more there are
+ * @throws {StoreError} code 1005, naming the first wrong parameters, and how many more there are
  */
 export const parseParameters = <Schema extends z.ZodObject>(schema: Schema, values: object): z.infer<Schema> => {
   const result = schema.safeParse(values);
@@ -83,8 +82,5 @@ export const parseParameters = <Schema extends z.ZodObject>(schema: Schema, valu
     .values()
     .take(MAX_NAMED)
     .map((describe) => `The parameter ${describe()}`);
-  throw new ApiError(
-    commonErrors.parameterWrong,
-    `${[...named, ...describeRest(wrong.size, 'parameter')].join('. ')}.`,
-  );
+  throw new StoreError('parameterWrong', `${[...named, ...describeRest(wrong.size, 'parameter')].join('. ')}.`);
 };

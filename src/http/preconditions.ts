@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Request, RequestHandler } from 'express';
-import { ApiError } from './api-error.ts';
-import { commonErrors } from './common-errors.ts';
+import { StoreError } from '../store-error.ts';
 import { sendBytes } from './send-json.ts';
 
 /**
@@ -51,8 +50,7 @@ export const createFixedContent = ({ type, body, headers = {} }: FixedContent): 
   const tag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
   return (request, response) => {
     const outcome = evaluatePreconditions(request, tag);
-    if (outcome === 'failed')
-      throw new ApiError(commonErrors.preconditionFailed, `${request.path} does not match If-Match.`);
+    if (outcome === 'failed') throw new StoreError('preconditionFailed', `${request.path} does not match If-Match.`);
     response.set({ ...headers, 'Cache-Control': 'no-cache', ETag: tag });
     if (outcome === 'notModified') response.status(304).end();
     else sendBytes(response.type(type), bytes);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { errors } from '../errors.ts';
 import { parametersOf } from '../openapi/openapi.ts';
-import { idempotencyErrorCodes } from './idempotency-api-errors.ts';
 
 /** What operations that take an Idempotency-Key have in addition. */
 export const idempotent = {
@@ -17,5 +17,5 @@ export const idempotent = {
         ),
     }),
   ),
-  errors: Object.values(idempotencyErrorCodes),
+  errors: [errors.keyInvalid, errors.keyReused, errors.keyNotSupported],
 };

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
-import { ApiError } from '../http/api-error.ts';
-import { idempotencyErrorCodes } from './idempotency-api-errors.ts';
+import { StoreError } from '../store-error.ts';
 
 /** A request with an Idempotency-Key. */
 export type KeyedRequest = {
@@ -21,7 +20,7 @@ const EXPECTED = `must be 1 to ${MAX_LENGTH} visible ASCII characters, in double
 /**
  * Reads the Idempotency-Key header: a string of structured fields (draft-ietf-httpapi-idempotency-key-header-07 §2.1, RFC 9651
  * §3.3.3), or the same text without quotes, as most clients send it.
- * @throws {ApiError} code 1300
+ * @throws {StoreError} code 1300
  */
 export const readIdempotencyKey = (request: Pick<Request, 'headers' | 'headersDistinct'>): string | undefined => {
   // Node.js joins several headers by a comma and a space, which no valid key contains.
@@ -36,7 +35,7 @@ export const readIdempotencyKey = (request: Pick<Request, 'headers' | 'headersDi
   throw keyInvalid(`The Idempotency-Key is ${JSON.stringify(shown)} and ${EXPECTED}.`);
 };
 
-const keyInvalid = (message: string) => new ApiError(idempotencyErrorCodes.keyInvalid, message);
+const keyInvalid = (message: string) => new StoreError('keyInvalid', message);
 
 type KeyReaderOptions = {
   /** Whether the table of plants is, so that keys, which are not, would need a transaction over several servers. */
@@ -50,14 +49,14 @@ const DISTRIBUTED =
 /**
  * @returns a function that reads the Idempotency-Key of a request; undefined if it has none. Its response is marked if it repeats
  * an earlier one. `body`: a text that is the same for bodies with the same meaning.
- * @throws {ApiError} codes 1300 and 1303
+ * @throws {StoreError} codes 1300 and 1303
  */
 export const createKeyReader =
   ({ isDistributed }: KeyReaderOptions) =>
   async (request: Request, response: Response, body: () => string): Promise<KeyedRequest | undefined> => {
     const key = readIdempotencyKey(request);
     if (key === undefined) return undefined;
-    if (await isDistributed()) throw new ApiError(idempotencyErrorCodes.keyNotSupported, DISTRIBUTED);
+    if (await isDistributed()) throw new StoreError('keyNotSupported', DISTRIBUTED);
     const { method, url, headers } = request;
     const parts = [method, url, headers['if-match'], headers['if-none-match'], body()];
     return {

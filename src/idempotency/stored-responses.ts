@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { isRowRefusal, isUniqueViolation } from '../database/database-error.ts';
 import type { ExpiredRows } from '../database/sweep.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { KeyReusedError, ResponseTooLongError } from './idempotency-errors.ts';
+import { StoreError } from '../store-error.ts';
 import type { KeyedRequest } from './keyed-request.ts';
 
 /** `content`: what the response has besides what the request has; null if nothing. */
@@ -56,10 +56,11 @@ export const createStoredResponses = ({ database, retention }: { database: Datab
      * After a statement that stores responses failed: if it has changed nothing, because a response was stored for one of its keys
      * meanwhile, or has expired but is still there, it can be sent again.
      * @param attempt how often it was sent
-     * @throws {ResponseTooLongError} the error otherwise
+     * @throws {keyNotSupported} the error otherwise
      */
     prepareNextAttempt: async (error: unknown, keys: readonly KeyedRequest[], attempt: number): Promise<void> => {
-      if (isTooLong(error)) throw new ResponseTooLongError('The response is too long to be stored.', { cause: error });
+      if (isTooLong(error))
+        throw new StoreError('keyNotSupported', 'The response is too long to be stored.', { cause: error });
       if (!isUniqueViolation(error) || attempt === MAX_ATTEMPTS) throw error;
       const list = byteaArray(keys.map(({ key }) => key));
       // In the order of keys, so that concurrent statements do not deadlock.
@@ -79,9 +80,9 @@ export const expiredResponses: ExpiredRows = {
 
 export type StoredResponses = ReturnType<typeof createStoredResponses>;
 
-/** @returns the response to a request. @throws {KeyReusedError} */
+/** @returns the response to a request. @throws {keyReused} */
 export const readResponse = (keyed: KeyedRequest, { matches, ...response }: KeyedRow): StoredResponse => {
-  if (matches === false) throw new KeyReusedError();
+  if (matches === false) throw new StoreError('keyReused');
   if (matches) keyed.onReplay();
   return response;
 };

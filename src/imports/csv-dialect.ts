@@ -1,6 +1,5 @@
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
 import { quoteValue } from '../quote-value.ts';
+import { StoreError } from '../store-error.ts';
 
 /** The possible delimiters; the first is the default. */
 const DELIMITERS = [',', ';', '\t'];
@@ -13,21 +12,18 @@ type Dialect = { delimiter: string; start: number; lines: 0 | 1 };
  * @param head the beginning of the file, from its first line that is not empty; a line `sep=` is ASCII, so its length is that
  * in bytes
  * @param given overrides what is recognized; `tab` is a tab
- * @throws {ApiError} 1000 for UTF-16, 1003 for another delimiter in a line `sep=`
+ * @throws {StoreError} 1000 for UTF-16, 1003 for another delimiter in a line `sep=`
  */
 export const recognizeDialect = (head: string, given?: string): Dialect => {
   const chosen = given === 'tab' ? '\t' : given;
   const [row = '', text = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(head) ?? [];
   if (text.includes('\0'))
-    throw new ApiError(
-      commonErrors.bodyNotJson,
-      'The CSV is not UTF-8. If the file is in utf-16le, state this encoding.',
-    );
+    throw new StoreError('bodyNotJson', 'The CSV is not UTF-8. If the file is in utf-16le, state this encoding.');
   const [, named] = /^"?sep=([^"]?)"?$/i.exec(text) ?? [];
   if (named === undefined || row === text) return { delimiter: chosen ?? delimiterOf(text), start: 0, lines: 0 };
   if (!DELIMITERS.includes(named)) {
     const message = `The first line is ${quoteValue(text.trim())}, but fields must be separated by commas, semicolons or tabs.`;
-    throw new ApiError(commonErrors.fieldWrong, message);
+    throw new StoreError('fieldWrong', message);
   }
   return { delimiter: chosen ?? named, start: row.length, lines: 1 };
 };

@@ -1,12 +1,11 @@
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { StoreError } from '../store-error.ts';
 import { createLineCounter } from './count-lines.ts';
 
 /** The encodings that spreadsheets write (https://encoding.spec.whatwg.org); the first is the default. */
 export const CHARSETS = ['utf-8', 'windows-1252', 'utf-16le'] as const;
 export type Charset = (typeof CHARSETS)[number];
 
-/** Converts a file to UTF-8, which the readers take. UTF-8 is left as it is. @throws {ApiError} 1000 */
+/** Converts a file to UTF-8, which the readers take. UTF-8 is left as it is. @throws {StoreError} 1000 */
 export const decodeCharset = (pieces: AsyncIterable<Buffer>, charset: Charset = 'utf-8'): AsyncIterable<Buffer> =>
   charset === 'utf-8' ? pieces : toUtf8(pieces, charset);
 
@@ -20,10 +19,7 @@ async function* toUtf8(pieces: AsyncIterable<Buffer>, charset: Charset): AsyncGe
       lines.add(text);
       return Buffer.from(text);
     } catch {
-      throw new ApiError(
-        commonErrors.bodyNotJson,
-        `The file is not ${charset}, somewhere after line ${lines.count()}.`,
-      );
+      throw new StoreError('bodyNotJson', `The file is not ${charset}, somewhere after line ${lines.count()}.`);
     }
   };
   for await (const piece of pieces) yield decode(piece);

@@ -1,4 +1,5 @@
 import { lengthOf } from '../plants/plant.ts';
+import { StoreError } from '../store-error.ts';
 import {
   formatCount,
   type ImportOptions,
@@ -8,7 +9,7 @@ import {
   type PlantRow,
   type ReadRows,
 } from './import.ts';
-import { AtomicImportTooLargeError, adviseRepeat, ImportInterruptedError } from './import-errors.ts';
+import { ImportInterruptedError, repeatStored } from './import-errors.ts';
 import { chunksOf } from './import-lanes.ts';
 import type { ImportRepository } from './import-repository.ts';
 import { createTally, type ImportTally } from './import-tally.ts';
@@ -18,7 +19,7 @@ const MAX_ATOMIC_LENGTH = 16_777_216;
 
 /**
  * Imports all rows or none. Reads all of them before the transaction begins, so that no lock is held while waiting for the client.
- * @throws {AtomicImportTooLargeError} {ImportInterruptedError}
+ * @throws {ImportInterruptedError}
  */
 export const importAtomically = async (
   read: ReadRows,
@@ -26,7 +27,7 @@ export const importAtomically = async (
   { repository, signal, cut }: { repository: ImportRepository; signal: AbortSignal; cut?: AbortSignal | undefined },
 ): Promise<ImportSummary> => {
   const tally = createTally(options);
-  let advice = 'Nothing is stored. Repeat the import.';
+  let isCommitting = false;
   const counts = () => ({ ...NO_COUNTS, failed: tally.counts.failed });
   const refusal = () => ({ ...counts(), errors: tally.errors(), stoppedAt: tally.stoppedAt(), isAccepted: false });
   try {
@@ -41,16 +42,18 @@ export const importAtomically = async (
         signal.throwIfAborted();
       }
       if (tally.counts.failed > 0) return refusal();
-      if (!options.dryRun) advice = `Either all rows are stored or none. ${adviseRepeat(options)}`;
+      isCommitting = !options.dryRun;
       await writer.commit?.();
     } finally {
       writer.close?.();
     }
     return { ...tally.counts, errors: [], isAccepted: true };
   } catch (error) {
-    if (error instanceof AtomicImportTooLargeError) throw error;
     const cause = signal.aborted ? signal.reason : error;
-    throw new ImportInterruptedError(advice, { cause, storedUpTo: 0, counts: counts(), errors: tally.errors() });
+    const interruption = { cause, storedUpTo: 0, counts: counts(), errors: tally.errors() };
+    if (!isCommitting) throw new ImportInterruptedError('Nothing is stored.', { ...interruption, repeat: 'unchanged' });
+    const stored = 'Either all rows are stored or none.';
+    throw new ImportInterruptedError(stored, { ...interruption, repeat: repeatStored(options) });
   }
 };
 
@@ -73,5 +76,4 @@ const readAll = async (read: ReadRows, tally: ImportTally, signal: AbortSignal):
   return plants;
 };
 
-const tooLarge = (limit: string) =>
-  new AtomicImportTooLargeError(`An import with atomic=true must have at most ${limit}. Nothing is stored.`);
+const tooLarge = (limit: string) => new StoreError('bodyTooLarge', `An atomic import must have at most ${limit}.`);

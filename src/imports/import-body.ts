@@ -5,8 +5,7 @@ import { bodyDecompressor } from '../bodies/decompress.ts';
 import { readContentType } from '../bodies/media-type.ts';
 import { createBodyReader, decodeText, sendContinue } from '../bodies/read-json-body.ts';
 import { streamBody } from '../bodies/stream-body.ts';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { StoreError } from '../store-error.ts';
 import { CHARSETS, decodeCharset } from './decode-charset.ts';
 import type { ImportOptions, ImportRow, OnNoRows, ReadRows } from './import.ts';
 import { readCsv } from './read-csv.ts';
@@ -32,7 +31,7 @@ type ReadOptions = Pick<ImportOptions, 'delimiter'> & {
 
 type ArrayOptions = { signal: AbortSignal; onNoRows: OnNoRows };
 
-/** @throws {ApiError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader */
+/** @throws {StoreError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader */
 export type ImportBodyReader = (request: Request, response: Response, options: ReadOptions) => ReadRows;
 
 const charsetsOf = (type: (typeof IMPORT_TYPES)[number]) => (type === 'text/csv' ? CHARSETS : ([CHARSETS[0]] as const));
@@ -63,8 +62,7 @@ export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: Imp
       response.locals.failBody = end;
       const pieces = streamBody(request, { pauseTimeout, signal, isCompressed: decompress !== undefined });
       const bytes = whileWanted(decompress ? decompress.stream(pieces) : pieces, signal);
-      const onStalled = () =>
-        stalled.abort(new ApiError(commonErrors.requestTooSlow, 'The body has had no row for too long.'));
+      const onStalled = () => stalled.abort(new StoreError('requestTooSlow', 'The body has had no row for too long.'));
       const options = { maxLineBytes: bodies.limit, delimiter, onNoRows };
       const rows = type === 'text/csv' ? readCsv(decodeCharset(bytes, charset), options) : readNdjson(bytes, options);
       return withTimer(rows, rowTimeout, onStalled);

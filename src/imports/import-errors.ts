@@ -1,5 +1,9 @@
-import type { DatabaseFailure } from '../database/database-error.ts';
+import { classifyDatabaseError, type DatabaseFailure, OutcomeUnknownError } from '../database/database-error.ts';
+import { isOfKind, StoreError } from '../store-error.ts';
 import type { ImportCounts, ImportOptions, RowError } from './import.ts';
+
+/** How to repeat an import so that no row is stored twice or skipped: unchanged, or with this `onConflict`. */
+type Repeat = 'unchanged' | 'skip' | 'replace';
 
 type Interruption = {
   cause: unknown;
@@ -8,48 +12,64 @@ type Interruption = {
   counts: ImportCounts;
   /** As in an ImportSummary. */
   errors: RowError[];
+  repeat?: Repeat | undefined;
 };
 
-/** An import ended before its whole input was read. The message says what is stored, and how to continue. */
+/** An import ended before its whole input was read. The message says what is stored. */
 export class ImportInterruptedError extends Error {
   override name = 'ImportInterruptedError';
   readonly storedUpTo: number;
   readonly counts: ImportCounts;
   readonly errors: RowError[];
+  readonly #repeat: Repeat | undefined;
 
-  constructor(advice: string, { cause, storedUpTo, counts, errors }: Interruption) {
-    super(advice, { cause });
+  constructor(stored: string, { cause, storedUpTo, counts, errors, repeat }: Interruption) {
+    super(stored, { cause });
     this.storedUpTo = storedUpTo;
     this.counts = counts;
     this.errors = errors;
+    this.#repeat = repeat;
+  }
+
+  /** What is stored, and how to continue. @param option writes a value of `onConflict` as it is given to the import */
+  describe(option: (onConflict: string) => string): string {
+    if (!this.#repeat) return this.message;
+    const correct = isOfFile(this.cause) ? 'Correct the file first. ' : '';
+    const how = this.#repeat === 'unchanged' ? '' : ` with ${option(this.#repeat)}`;
+    return `${this.message} ${correct}Repeat the import${how}.`;
+  }
+
+  /** Why it ended. Undefined: a bug. */
+  get reason(): string | undefined {
+    const { cause } = this;
+    if (cause instanceof StoreError) return cause.message;
+    if (cause instanceof OutcomeUnknownError) return REASONS.interrupted;
+    const failure = classifyDatabaseError(cause);
+    return failure && REASONS[failure];
   }
 }
 
-/** Failures that undid a chunk. Their usual messages promise that nothing was changed, but earlier chunks may be stored. */
-export const UNDONE_CHUNK: Partial<Record<DatabaseFailure, string>> = {
+/** Unlike those of other requests, they do not promise that nothing was changed: some rows may be stored. */
+const REASONS: Record<DatabaseFailure, string> = {
+  unreachable: 'The database cannot be reached.',
+  interrupted: 'The database connection was lost or timed out.',
   busy: 'All connections to the database are in use.',
   locked: 'Another transaction has locked the plants.',
   cancelled: 'The database took too long.',
   conflict: 'Concurrent changes to the same plants conflicted.',
+  notMigrated: 'The database is not migrated. Run: plant-store migrate.',
 };
 
-/** How to continue after an interruption, without storing a row twice or skipping one. */
-export const adviseRepeat = ({ onConflict }: Pick<ImportOptions, 'onConflict'>): string =>
-  `Repeat the import with onConflict=${onConflict === 'replace' ? 'replace' : 'skip'}.`;
+/** Whether the file as a whole is wrong, for example its header row. Repeating the import would fail again. */
+const isOfFile = (cause: unknown) => isOfKind(cause, 'bodyNotJson', 'bodyTooLarge', 'fieldWrong');
 
-/** An import needs a session to tell which ids occurred in it, and connections go through a pooler. Nothing is stored. */
-export class ImportNeedsSessionError extends Error {
-  override name = 'ImportNeedsSessionError';
+/** How to repeat an import that may have stored rows. */
+export const repeatStored = ({ onConflict }: Pick<ImportOptions, 'onConflict'>): Repeat =>
+  onConflict === 'replace' ? 'replace' : 'skip';
 
-  constructor() {
-    super(
-      'Imports with dryRun or onConflict=replace need DIRECT_URL, a URL of PostgreSQL without a pooler, which the operator has ' +
-        'not set. Nothing is stored. Only with atomic=true do they work without it.',
-    );
-  }
-}
-
-/** An atomic import exceeds the limits. Nothing is stored. */
-export class AtomicImportTooLargeError extends Error {
-  override name = 'AtomicImportTooLargeError';
-}
+/** The error of the response to an import that was interrupted. @param usual the error that its cause is otherwise */
+export const toInterruption = (error: ImportInterruptedError, usual: StoreError): StoreError => {
+  const advice = error.describe((value) => `onConflict=${value}`);
+  const { kind, headers } = usual;
+  return new StoreError(kind, `${error.reason ?? usual.message} ${advice}`, { headers, cause: error.cause });
+};

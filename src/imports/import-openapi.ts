@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commonErrors } from '../http/common-errors.ts';
+import { errors } from '../errors.ts';
 import type { Operation, Paths } from '../openapi/describe-paths.ts';
 import { json, parametersOf, reference, toJsonSchema } from '../openapi/openapi.ts';
 import { newPlantSchema } from '../plants/plant.ts';
@@ -87,7 +87,7 @@ const importPlants: Operation = {
       content: summaryOf('A row failed in an atomic import, so nothing is stored', 0),
     },
   },
-  errors: [commonErrors.parameterWrong, commonErrors.stopping],
+  errors: [errors.parameterWrong, errors.stopping],
 };
 
 export const importPaths: Paths = { '/plants/import': { post: importPlants } };

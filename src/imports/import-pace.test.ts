@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { PlantIdTakenError } from '../plants/plant-errors.ts';
+import { idTaken } from '../plants/plant-errors.ts';
 import type { PlantRow } from './import.ts';
 import type { RowOutcome } from './import-tally.ts';
 
@@ -52,7 +52,7 @@ describe('createImportPace', () => {
     let busyUntil = Number.POSITIVE_INFINITY;
     const { sent, store } = createStore(({ line }) => {
       if (line === 1000) busyUntil = Number.NEGATIVE_INFINITY;
-      return line % 2 ? undefined : new PlantIdTakenError(0n);
+      return line % 2 ? undefined : idTaken(0n);
     });
     const pace = createImportPace({ lastRequestAt: () => Math.min(performance.now(), busyUntil) });
     const outcomes = await finish(pace(rows(1900), store));

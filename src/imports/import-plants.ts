@@ -1,8 +1,7 @@
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { isOfKind } from '../store-error.ts';
 import type { ImportOptions, ImportProgress, ImportSummary, ReadRows } from './import.ts';
 import { importAtomically } from './import-atomically.ts';
-import { adviseRepeat, ImportInterruptedError, ImportNeedsSessionError } from './import-errors.ts';
+import { ImportInterruptedError, repeatStored } from './import-errors.ts';
 import { chunksOf, createLanes } from './import-lanes.ts';
 import type { Pace } from './import-pace.ts';
 import type { ImportRepository } from './import-repository.ts';
@@ -24,7 +23,7 @@ type ImportSettings = {
  * Imports plants in chunks, or atomically. Reads rows no faster than it stores them, so that memory is bounded. However the
  * import ends, chunks in flight are finished.
  * @throws {ImportInterruptedError} its cause is the error of the rows or the database, or the signal's reason
- * @throws {AtomicImportTooLargeError} {ImportNeedsSessionError}
+ * @throws {StoreError} 1005 if the import needs a session
  */
 export const importPlants = (
   read: ReadRows,
@@ -78,34 +77,25 @@ const importInChunks = async (
       () => error,
       (failure: unknown) => failure,
     );
-    if (reason instanceof ImportNeedsSessionError) throw reason;
+    if (isOfKind(reason, 'parameterWrong')) throw reason;
     const { counts } = tally;
     const storedUpTo = lanes.storedUpTo();
     const isUnknown = lanes.isAnyUnknown() || counts.created + counts.replaced > 0;
     const cause = stopSignal.aborted ? stopSignal.reason : reason;
     const stored = describeStored(storedUpTo, counts.failed, isUnknown);
-    // If nothing is stored, the import can be repeated unchanged.
-    const repeat = isUnknown || storedUpTo > 0 ? adviseRepeat(options) : 'Repeat the import.';
-    const advice = isOfFile(cause) ? `Correct the file first. ${repeat}` : repeat;
-    throw new ImportInterruptedError(
-      options.dryRun ? 'Nothing is stored because this was a dry run.' : `${stored}. ${advice}`,
-      { cause, storedUpTo, counts, errors: tally.errors() },
-    );
+    const interruption = { cause, storedUpTo, counts, errors: tally.errors() };
+    if (options.dryRun) throw new ImportInterruptedError('Nothing is stored because this was a dry run.', interruption);
+    const repeat = isUnknown || storedUpTo > 0 ? repeatStored(options) : 'unchanged';
+    throw new ImportInterruptedError(stored, { ...interruption, repeat });
   } finally {
     lanes.close();
   }
 };
 
-const { bodyNotJson, bodyTooLarge, fieldWrong } = commonErrors;
-
-/** Whether the file as a whole is wrong, for example its header row. Repeating the import would fail again. */
-const isOfFile = (cause: unknown) =>
-  cause instanceof ApiError && [bodyNotJson, bodyTooLarge, fieldWrong].some(({ code }) => code === cause.code);
-
 const TOO_MANY_FAILED = new Error('Too many rows failed');
 
 const describeStored = (storedUpTo: number, failed: number, isUnknown: boolean): string => {
   if (storedUpTo > 0)
-    return `Every row up to line ${storedUpTo} is stored${failed > 0 ? ', except those that failed' : ''}`;
-  return isUnknown ? 'It is not known whether any row is stored' : 'No row is stored';
+    return `Every row up to line ${storedUpTo} is stored${failed > 0 ? ', except those that failed' : ''}.`;
+  return isUnknown ? 'It is not known whether any row is stored.' : 'No row is stored.';
 };

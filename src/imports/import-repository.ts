@@ -3,9 +3,9 @@ import { createDistributionCheck } from '../database/distribution.ts';
 import type { PoolStatements, Statements } from '../database/statements.ts';
 import { insertStatement, toArrays } from '../plants/insert-plants.ts';
 import type { NewPlant } from '../plants/plant.ts';
-import { PlantIdTakenError } from '../plants/plant-errors.ts';
+import { idTaken } from '../plants/plant-errors.ts';
+import { StoreError } from '../store-error.ts';
 import type { ImportOptions, PlantRow } from './import.ts';
-import { ImportNeedsSessionError } from './import-errors.ts';
 import type { RowOutcome } from './import-tally.ts';
 import { storeBatch } from './store-batch.ts';
 
@@ -25,10 +25,15 @@ export type ImportWriter = {
   close?: () => void;
 };
 
+/** Whether an id occurred in the import is known in a session only, and connections go through a pooler. */
+const NEEDS_SESSION =
+  'Dry runs, and imports that replace plants, need DIRECT_URL, a URL of PostgreSQL without a pooler, which the operator has not ' +
+  'set. Nothing is stored. Only atomic imports do without it.';
+
 type WriterOptions = Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>;
 
 export type ImportRepository = {
-  /** `cut` closes the connections of the statements in progress. @throws {ImportNeedsSessionError} errors of PostgreSQL */
+  /** `cut` closes the connections of the statements in progress. @throws {parameterWrong} errors of PostgreSQL */
   open: (options: WriterOptions, cut?: AbortSignal) => Promise<ImportWriter>;
 };
 
@@ -57,7 +62,7 @@ export const createImportRepository = ({
       if (!dryRun && !atomic && onConflict !== 'replace') {
         return { store: storeWith(statements.until(cut), committing(insertPlants)), lanes: LANES };
       }
-      if (!atomic && !statements.hasSessions) throw new ImportNeedsSessionError();
+      if (!atomic && !statements.hasSessions) throw new StoreError('parameterWrong', NEEDS_SESSION);
       const own = await statements.until(cut).reserve();
       try {
         if (atomic) await own.query(statements.begin);
@@ -95,7 +100,7 @@ const insertPlants: Run = async (statements, plants) => {
 /** @param created the ids that were free */
 const createdOnly = (created: readonly string[] = []) => {
   const ids = new Set(created.map(BigInt));
-  return (id: bigint): RowOutcome => (ids.has(id) ? undefined : new PlantIdTakenError(id));
+  return (id: bigint): RowOutcome => (ids.has(id) ? undefined : idTaken(id));
 };
 
 /** Keeps a failed statement from aborting the whole transaction. */
@@ -157,6 +162,6 @@ const createdOrReplaced = ({ created, fresh }: IdsByOutcome = { created: [], fre
   const [createdIds, freshIds] = [new Set(created.map(BigInt)), new Set(fresh.map(BigInt))];
   return (id: bigint): RowOutcome => {
     if (createdIds.has(id)) return undefined;
-    return freshIds.has(id) ? 'replaced' : new PlantIdTakenError(id);
+    return freshIds.has(id) ? 'replaced' : idTaken(id);
   };
 };

@@ -1,7 +1,6 @@
 import { isRowRefusal } from '../database/database-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
-import { plantErrorCodes } from '../plants/plant-api-errors.ts';
-import { PlantIdTakenError } from '../plants/plant-errors.ts';
+import { errors as kinds } from '../errors.ts';
+import { isOfKind } from '../store-error.ts';
 import {
   type ImportCounts,
   type ImportOptions,
@@ -14,10 +13,10 @@ import {
 /** The outcome of a row: undefined if it was created, an error if its id is taken or the database rejected it. */
 export type RowOutcome = undefined | 'replaced' | Error;
 
-const REFUSED = { error: commonErrors.fieldWrong.code, message: 'The database rejected the plant.' };
+const REFUSED = { error: kinds.fieldWrong.code, message: 'The database rejected the plant.' };
 
 /** Whether an error is about a single row rather than about the database. */
-export const isOfRow = (error: Error): boolean => error instanceof PlantIdTakenError || isRowRefusal(error);
+export const isOfRow = (error: Error): boolean => isOfKind(error, 'idTaken') || isRowRefusal(error);
 
 /** Counts the outcomes of rows and collects their errors. */
 export const createTally = ({ onConflict, maxErrors }: Pick<ImportOptions, 'onConflict' | 'maxErrors'>) => {
@@ -41,11 +40,11 @@ export const createTally = ({ onConflict, maxErrors }: Pick<ImportOptions, 'onCo
   const add = ({ line, plant: { id } }: PlantRow, outcome: RowOutcome) => {
     if (outcome === undefined) counts.created += 1;
     else if (outcome === 'replaced') counts.replaced += 1;
-    else if (outcome instanceof PlantIdTakenError && onConflict === 'skip') counts.skipped += 1;
-    else if (outcome instanceof PlantIdTakenError) {
+    else if (isOfKind(outcome, 'idTaken') && onConflict === 'skip') counts.skipped += 1;
+    else if (isOfKind(outcome, 'idTaken')) {
       // With `replace`, an id is only taken by an earlier row of the same import.
       const message = onConflict === 'replace' ? `The id ${id} occurs earlier in this import.` : outcome.message;
-      fail({ line, id, error: plantErrorCodes.idTaken.code, message });
+      fail({ line, id, error: kinds.idTaken.code, message });
     } else if (isRowRefusal(outcome)) fail({ line, id, ...REFUSED });
     else throw outcome;
   };

@@ -1,7 +1,6 @@
 import { type BulkTrace, untraced } from '../batching/bulk-trace.ts';
 import { createSlots } from '../batching/slots.ts';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { StoreError } from '../store-error.ts';
 import {
   addCounts,
   type ImportCounts,
@@ -65,7 +64,7 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
     /**
      * Calls `onEnd` once, even if the client has disconnected. If the signal is aborted, the import stops; its statements in
      * progress are cut off after `grace`.
-     * @throws {OverloadedError} too many imports are in progress; errors of `read` and `importPlants`
+     * @throws {overloaded} too many imports are in progress; errors of `read` and `importPlants`
      */
     run: async ({ token, query, read, signal }: Import, onEnd: (end: ImportEnd) => void): Promise<ImportSummary> => {
       const release = slots.take(token);
@@ -104,7 +103,7 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
       }
     },
     /** Interrupts the imports in progress. Their responses say what is stored. */
-    stop: (): void => stopping.abort(new ApiError(commonErrors.stopping, 'The service is stopping.')),
+    stop: (): void => stopping.abort(new StoreError('stopping', 'The service is stopping.')),
   };
 };
 

@@ -1,7 +1,6 @@
 import { CsvError, parse } from 'csv-parse';
 import { decodeText } from '../bodies/read-json-body.ts';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { StoreError } from '../store-error.ts';
 import { countLineEnds } from './count-lines.ts';
 import { recognizeDialect } from './csv-dialect.ts';
 import { createCsvHead } from './csv-head.ts';
@@ -14,7 +13,7 @@ const MAX_FIELDS = 1000;
 const PIECE = 512;
 
 export type CsvField = {
-  /** `subject`: the name of the row in messages. @throws {ApiError} 1000 for invalid UTF-8 */
+  /** `subject`: the name of the row in messages. @throws {StoreError} 1000 for invalid UTF-8 */
   read: (subject: string) => string;
   /** Whether the field is empty and not quoted. */
   isAbsent: boolean;
@@ -34,7 +33,7 @@ type ReadOptions = {
  * Reads records of CSV (RFC 4180), which end with CR, LF or CRLF. Ignores empty lines and a leading byte order mark.
  * Recognizes the delimiter, unless it is given.
  * @returns the records that end in each chunk, and undefined now and then, since a chunk can take long without a record
- * @throws {ApiError} 1000 for an invalid quote, 1002 for a record that is too long. Both end the file, because the start of
+ * @throws {StoreError} 1000 for an invalid quote, 1002 for a record that is too long. Both end the file, because the start of
  * the next record is unknown. 1003 for a line `sep=` with another delimiter
  */
 export async function* readCsvRecords(
@@ -135,11 +134,11 @@ const toField = (latin: string, isQuoted: boolean): LatinField => ({
 });
 
 const tooManyFields = (line: number) =>
-  new ApiError(commonErrors.bodyTooLarge, `The row at line ${line} has more than ${MAX_FIELDS} fields.`);
+  new StoreError('bodyTooLarge', `The row at line ${line} has more than ${MAX_FIELDS} fields.`);
 
 const recordTooLong = (line: number, maxRecordBytes: number, cause?: unknown) =>
-  new ApiError(
-    commonErrors.bodyTooLarge,
+  new StoreError(
+    'bodyTooLarge',
     `The row at line ${line} must be at most ${maxRecordBytes} bytes. Check for an unclosed quote.`,
     { cause },
   );
@@ -148,5 +147,5 @@ const toApiError = (error: unknown, line: number, maxRecordBytes: number): unkno
   if (!(error instanceof CsvError)) return error;
   if (error.code === 'CSV_MAX_RECORD_SIZE') return recordTooLong(line, maxRecordBytes, error);
   const message = `The CSV has an invalid or unclosed quote in the row at line ${line}.`;
-  return new ApiError(commonErrors.bodyNotJson, message, { cause: error });
+  return new StoreError('bodyNotJson', message, { cause: error });
 };

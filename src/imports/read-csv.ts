@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
 import { MAX_INT64, MIN_INT64, plantSchema } from '../plants/plant.ts';
 import { quoteValue } from '../quote-value.ts';
+import { StoreError } from '../store-error.ts';
 import { toColumnName } from './csv-dialect.ts';
 import type { ImportRow, OnNoRows } from './import.ts';
 import { type CsvField, type CsvRecord, readCsvRecords } from './read-csv-records.ts';
@@ -44,7 +43,7 @@ type CsvOptions = {
 /**
  * Reads plants from CSV (RFC 4180) with a header row that names at least the columns `id` and `name`. An empty `tag` field
  * without quotes means no tag.
- * @throws {ApiError} 1000 for an invalid quote, 1002 for a row that is too long, 1003 for an invalid header row
+ * @throws {StoreError} 1000 for an invalid quote, 1002 for a row that is too long, 1003 for an invalid header row
  */
 export async function* readCsv(
   chunks: AsyncIterable<Buffer>,
@@ -94,8 +93,8 @@ const findColumns = (fields: CsvField[]): Columns => {
 };
 
 const headerWrong = (what: string) =>
-  new ApiError(
-    commonErrors.fieldWrong,
+  new StoreError(
+    'fieldWrong',
     `${what} It must be like id,name,tag, in any order, separated by commas, semicolons or tabs.`,
   );
 
@@ -103,7 +102,7 @@ const toCsvRow = (line: number, fields: CsvField[], columns: Columns): ImportRow
   toRow(line, csvPlantSchema, 'The row', () => {
     if (fields.length !== columns.count) {
       const message = `The row has ${fields.length} fields, but the header row has ${columns.count}.`;
-      throw new ApiError(commonErrors.fieldWrong, message);
+      throw new StoreError('fieldWrong', message);
     }
     const read = (index: number) => fields[index]?.read('The row');
     const tag = fields[columns.tag];

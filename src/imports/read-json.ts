@@ -1,8 +1,8 @@
 import { createByteBuffer } from '../bodies/byte-buffer.ts';
 import { decodeText, parseJson, parseJsonText } from '../bodies/read-json-body.ts';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { errors } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
+import { StoreError } from '../store-error.ts';
 import { formatCount, type ImportRow, type OnNoRows } from './import.ts';
 import { splitJsonArray } from './split-json-array.ts';
 import { type Line, splitLines } from './split-lines.ts';
@@ -42,10 +42,9 @@ const isBlank = (bytes: Buffer): boolean => {
   return true;
 };
 
-const lineTooLong = (limit: number) =>
-  new ApiError(commonErrors.bodyTooLarge, `The line must be at most ${limit} bytes.`);
+const lineTooLong = (limit: number) => new StoreError('bodyTooLarge', `The line must be at most ${limit} bytes.`);
 
-/** Reads the plants of a file that is a JSON array; see `readJsonArray`. @throws {ApiError} 1000, 1002 */
+/** Reads the plants of a file that is a JSON array; see `readJsonArray`. @throws {StoreError} 1000, 1002 */
 export async function* readJson(
   chunks: AsyncIterable<Buffer>,
   { maxBytes, onNoRows }: { maxBytes: number; onNoRows?: OnNoRows | undefined },
@@ -56,15 +55,15 @@ export async function* readJson(
 }
 
 const arrayTooLarge = (limit: number) =>
-  new ApiError(
-    commonErrors.bodyTooLarge,
+  new StoreError(
+    'bodyTooLarge',
     `A JSON array must be at most ${formatCount(limit)} bytes. NDJSON may have any size: jq -c '.[]' converts it.`,
   );
 
 /**
  * Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. Parses one element at
  * a time, because the objects can take 30 times the memory of their text.
- * @throws {ApiError} 1000 before the first row, if the text is not a JSON array
+ * @throws {StoreError} 1000 before the first row, if the text is not a JSON array
  */
 export async function* readJsonArray(text: string, onNoRows?: OnNoRows): AsyncGenerator<ImportRow[]> {
   // Checks the whole text first, so that no row of invalid JSON is stored.
@@ -83,7 +82,7 @@ function* checkElements(text: string): Generator<undefined> {
       if (found) parseJsonText(found.element, `Element ${found.line}`);
     } catch (error) {
       // An element with too many values is a failed row.
-      if (!(error instanceof ApiError) || error.code !== commonErrors.bodyTooLarge.code) throw error;
+      if (!(error instanceof StoreError) || error.code !== errors.bodyTooLarge.code) throw error;
     }
     yield undefined;
   }

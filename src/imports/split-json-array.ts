@@ -1,6 +1,5 @@
 import { endOfString } from '../bodies/exact-json.ts';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { StoreError } from '../store-error.ts';
 
 /** How many characters to read before giving others a turn, within an element. */
 const CHECK_INTERVAL = 1024;
@@ -12,7 +11,7 @@ const CLOSING = [0x5d, 0x7d];
 /**
  * Splits a JSON array into the texts of its elements, numbered from 1. Does not check that these are JSON.
  * @returns the elements, and undefined now and then within a long one
- * @throws {ApiError} 1000 if the text is not an array
+ * @throws {StoreError} 1000 if the text is not an array
  */
 export function* splitJsonArray(text: string): Generator<{ element: string; line: number } | undefined> {
   const first = text.indexOf('[');
@@ -45,4 +44,4 @@ export function* splitJsonArray(text: string): Generator<{ element: string; line
   if (line > 0 || !BLANK.test(element)) yield { element, line: line + 1 };
 }
 
-const notAnArray = (why: string) => new ApiError(commonErrors.bodyNotJson, `The JSON is not an array: ${why}.`);
+const notAnArray = (why: string) => new StoreError('bodyNotJson', `The JSON is not an array: ${why}.`);

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { OutcomeUnknownError } from '../database/database-error.ts';
 import type { NewPlant } from '../plants/plant.ts';
-import { PlantIdTakenError } from '../plants/plant-errors.ts';
+import { idTaken } from '../plants/plant-errors.ts';
+import { StoreError } from '../store-error.ts';
 import { storeBatch as storeRows } from './store-batch.ts';
 
 const databaseError = (code: string) => Object.assign(new Error(code), { code });
@@ -23,7 +24,7 @@ const createTable = (rows: Map<bigint, string>, rejectedNames: Set<string>) => (
 const storeBatch = (plants: NewPlant[], insert: (rows: NewPlant[]) => Promise<Set<bigint>>) =>
   storeRows<undefined>(plants, async (rows) => {
     const free = await insert(rows);
-    return (id) => (free.has(id) ? undefined : new PlantIdTakenError(id));
+    return (id) => (free.has(id) ? undefined : idTaken(id));
   });
 
 const label = (outcome: Error | undefined) => outcome?.name ?? 'stored';
@@ -45,7 +46,7 @@ describe('storeBatch', () => {
           for (const plant of batch) {
             // PostgreSQL checks the row before it checks whether the id is taken.
             const result = await alone.insert([plant]).then(
-              (ids) => (ids.has(plant.id) ? 'stored' : 'PlantIdTakenError'),
+              (ids) => (ids.has(plant.id) ? 'stored' : 'StoreError'),
               () => 'Error',
             );
             expected.push(result);
@@ -55,7 +56,7 @@ describe('storeBatch', () => {
           expect(together.rows).toEqual(alone.rows);
           // Only the first of several plants with the same id is sent. The others are `taken` before they are checked.
           for (const [index, outcome] of outcomes.entries()) {
-            if (outcome !== expected[index]) expect([outcome, expected[index]]).toEqual(['PlantIdTakenError', 'Error']);
+            if (outcome !== expected[index]) expect([outcome, expected[index]]).toEqual(['StoreError', 'Error']);
           }
         },
       ),
@@ -71,8 +72,8 @@ describe('storeBatch', () => {
     };
     const outcomes = await storeBatch(plants(5, -3, 5, 9, -3), insert);
     expect(sent).toEqual([[-3n, 5n, 9n]]);
-    expect(outcomes.map(label)).toEqual(['stored', 'stored', 'PlantIdTakenError', 'stored', 'PlantIdTakenError']);
-    expect(outcomes[2]).toBeInstanceOf(PlantIdTakenError);
+    expect(outcomes.map(label)).toEqual(['stored', 'stored', 'StoreError', 'stored', 'StoreError']);
+    expect(outcomes[2]).toBeInstanceOf(StoreError);
   });
 
   test.each(['40P01', '40001', 'P2034'])('retries after %s, and gives up after the last attempt', async (code) => {

@@ -1,7 +1,7 @@
 import { classifyDatabaseError, isRowRefusal, toWriteError } from '../database/database-error.ts';
 import { firstsById, inHalves } from '../plants/insert-plants.ts';
 import type { NewPlant } from '../plants/plant.ts';
-import { PlantIdTakenError } from '../plants/plant-errors.ts';
+import { idTaken } from '../plants/plant-errors.ts';
 
 /** The maximum number of attempts if PostgreSQL aborts a batch because of a conflict with another transaction. */
 const MAX_ATTEMPTS = 5;
@@ -24,7 +24,7 @@ export const storeBatch = async <Result>(
   try {
     const outcome = await retryConflicts(() => store(firsts));
     const stored = new Set(firsts);
-    return plants.map((plant) => (stored.has(plant) ? outcome(plant.id) : new PlantIdTakenError(plant.id)));
+    return plants.map((plant) => (stored.has(plant) ? outcome(plant.id) : idTaken(plant.id)));
   } catch (error) {
     if (isRowRefusal(error) && plants.length > 1) return inHalves(plants, (part) => storeBatch(part, store));
     // An interrupted batch is not retried: if it was stored after all, its ids would seem taken.

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { ApiError } from '../http/api-error.ts';
 import { describeFields } from '../http/parse-request.ts';
 import type { newPlantSchema } from '../plants/plant.ts';
+import { StoreError } from '../store-error.ts';
 import type { ImportRow, RowError } from './import.ts';
 
 /** A NewPlant. The format determines how its id is written. */
@@ -10,7 +10,7 @@ type PlantSchema = z.ZodObject<Omit<typeof newPlantSchema.shape, 'id'> & { id: z
 /**
  * Validates one row.
  * @param subject the name of the row in messages
- * @param parse returns the value to validate; an ApiError that it throws becomes the row's error
+ * @param parse returns the value to validate; a StoreError that it throws becomes the row's error
  * @throws any other error of `parse`
  */
 export const toRow = (line: number, schema: PlantSchema, subject: string, parse: () => unknown): ImportRow => {
@@ -26,10 +26,10 @@ export const toRow = (line: number, schema: PlantSchema, subject: string, parse:
   return { line, ...(id.success && { id: id.data }), ...describe(describeFields(result.error, subject, value)) };
 };
 
-/** @throws any error that is not an ApiError */
+/** @throws any error that is not a StoreError */
 export const toRowError = (line: number, error: unknown): RowError => {
-  if (error instanceof ApiError) return { line, ...describe(error) };
+  if (error instanceof StoreError) return { line, ...describe(error) };
   throw error;
 };
 
-const describe = ({ code, message }: ApiError) => ({ error: code, message });
+const describe = ({ code, message }: StoreError) => ({ error: code, message });

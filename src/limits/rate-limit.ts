@@ -4,11 +4,10 @@ import type { BatchLimits } from '../batching/batch-queue.ts';
 import { createLookUpQueue } from '../batching/look-up-queue.ts';
 import type { ObservedQueue } from '../batching/queue-observer.ts';
 import type { Database } from '../database/database.ts';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { StoreError } from '../store-error.ts';
 import { createRateLimitRepository } from './rate-limit-repository.ts';
 
-/** Counts a request for `key` and sets the RateLimit headers. @throws {ApiError} code 1400 if it exceeds the limit */
+/** Counts a request for `key` and sets the RateLimit headers. @throws {StoreError} code 1400 if it exceeds the limit */
 export type RateLimit = (key: string, response: Response) => Promise<void>;
 
 /** Keys over their limit that are remembered. Others are counted in the database again. */
@@ -48,6 +47,6 @@ export const createRateLimit = ({ database, limits, watchQueue, requests, second
     response.setHeader('RateLimit', `"default";r=${Math.max(0, left)};t=${wait}`);
     if (left >= 0) return;
     const message = `More than ${requests} requests in ${seconds} s; try again in ${wait} s.`;
-    throw new ApiError(commonErrors.tooManyRequests, message, { headers: { 'Retry-After': `${wait}` } });
+    throw new StoreError('tooManyRequests', message, { headers: { 'Retry-After': `${wait}` } });
   };
 };

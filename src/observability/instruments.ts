@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
 import type { Config } from '../config/config.ts';
-import type { ApiError } from '../http/api-error.ts';
+import type { StoreError } from '../store-error.ts';
 import type { InUse, MetricsOptions, PoolState } from './metrics.ts';
 import { createMetricsServer } from './metrics-server.ts';
 
@@ -24,7 +24,7 @@ export const createInstruments = async (options: InstrumentsOptions) => {
     /** Middleware that measures and traces each request. */
     observers: [metrics?.observeRequest, tracing?.observeRequest].filter((observer) => observer !== undefined),
     /** Counts an error response that no route sent, for instance to malformed HTTP. */
-    countRefusal: ({ code }: ApiError): void => metrics?.countError(code),
+    countRefusal: ({ code }: StoreError): void => metrics?.countError(code),
     /** @returns undefined if the queue is neither measured nor traced */
     observeQueue: (name: string, queue: ObservedQueue): QueueObserver | undefined => {
       const measured = metrics?.observeQueue(name, queue);

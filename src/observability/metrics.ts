@@ -13,14 +13,12 @@ export type InUse = Readonly<Record<string, number> & Record<'imports' | 'export
 export type MetricsOptions = {
   /** The number of this process, if there are several: a label of its series, which the primary process serves. */
   worker?: number | undefined;
-  /** Every code that an Error may have. */
-  errorCodes: readonly number[];
   /** @returns the number of log lines dropped so far */
   droppedLines?: (() => number) | undefined;
 };
 
 /** The metrics for Prometheus. Their names are defined in this folder and explained in docs/operations.md. */
-export const createMetrics = ({ worker, errorCodes, droppedLines = () => 0 }: MetricsOptions) => {
+export const createMetrics = ({ worker, droppedLines = () => 0 }: MetricsOptions) => {
   const registry = new Registry();
   const registers = [registry];
   if (worker !== undefined) {
@@ -57,7 +55,7 @@ export const createMetrics = ({ worker, errorCodes, droppedLines = () => 0 }: Me
   );
 
   return {
-    ...createRequestMetrics({ registry, errorCodes }),
+    ...createRequestMetrics({ registry }),
     observeQueue: createQueueMetrics({ registry }),
     countImportedRows: createImportCounter(registry),
     watchExportedPlants: (read: () => number): void =>

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { pinoHttp } from 'pino-http';
+import { errors } from '../errors.ts';
 
 const REQUEST_ID = /^[\w.:=+/@-]{1,128}$/;
 
@@ -35,7 +36,7 @@ const begin = ({ headers }: Request, response: Response): string => {
 };
 
 /** Overload causes many 5xx responses. They are warnings, without a stack, so that logging adds little to the load. */
-const isFault = ({ locals }: Response) => locals.error?.isFault !== false;
+const isFault = ({ locals: { error } }: Response) => error === undefined || errors[error.kind].isFault !== false;
 
 const levelOf = (response: Response) => {
   if (response.err === undefined) return 'info';

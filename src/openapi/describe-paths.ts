@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
-import { ApiError, capitalize, type ErrorCode } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
+import { capitalize, type ErrorCode, type ErrorKind, errors } from '../errors.ts';
+import { toErrorResponse } from '../http/error-response.ts';
+import { StoreError } from '../store-error.ts';
 import { type HeaderName, headersOf } from './headers.ts';
 import {
   type Content,
@@ -38,8 +39,8 @@ export type Paths = Record<string, Record<string, Operation>>;
 export type Group = { name: string; description: string; paths: Paths };
 
 /** Errors that every request may cause. */
-export const HTTP_ERRORS = [commonErrors.requestNotHttp, commonErrors.requestTooSlow, commonErrors.internal];
-const { bodyNotJson, mediaTypeNotSupported, bodyTooLarge, fieldWrong } = commonErrors;
+export const HTTP_ERRORS = [errors.requestNotHttp, errors.requestTooSlow, errors.internal];
+const { bodyNotJson, mediaTypeNotSupported, bodyTooLarge, fieldWrong } = errors;
 const BODY_ERRORS = [bodyNotJson, mediaTypeNotSupported, bodyTooLarge, fieldWrong];
 
 /**
@@ -50,8 +51,8 @@ const BODY_ERRORS = [bodyNotJson, mediaTypeNotSupported, bodyTooLarge, fieldWron
 export const describePaths = (groups: readonly Group[], tokenErrors: readonly ErrorCode[]) => {
   const shared = describeErrors([...tokenErrors, ...HTTP_ERRORS]);
 
-  const complete = (tag: string, { scopes, body, errors = [], responses: own, ...operation }: Operation) => {
-    const all = [...(body ? BODY_ERRORS : []), ...(scopes ? tokenErrors : []), ...errors, ...HTTP_ERRORS];
+  const complete = (tag: string, { scopes, body, errors: others = [], responses: own, ...operation }: Operation) => {
+    const all = [...(body ? BODY_ERRORS : []), ...(scopes ? tokenErrors : []), ...others, ...HTTP_ERRORS];
     const responses: Record<string, Response | Reference> = mapValues(own, ({ headers = [], ...response }, status) => ({
       ...response,
       headers: headersOf(Number(status), headers),
@@ -95,9 +96,9 @@ const either = (own: Operation['responses'][number], error: Response): Response 
 };
 
 /** Error responses by status. */
-export const describeErrors = (errors: readonly ErrorCode[]): Record<string, Response> =>
+export const describeErrors = (all: readonly ErrorCode[]): Record<string, Response> =>
   Object.fromEntries(
-    [...Map.groupBy(new Set(errors), ({ status }) => status)].map(([status, group]) => [
+    [...Map.groupBy(new Set(all), ({ status }) => status)].map(([status, group]) => [
       status,
       {
         description: group.map(({ code, when }) => `${capitalize(when)} (${code}).`).join(' '),
@@ -114,23 +115,25 @@ export const describeErrors = (errors: readonly ErrorCode[]): Record<string, Res
     ]),
   );
 
-const exampleReferences = (schema: 'Error' | 'Problem', errors: ErrorCode[]) =>
-  Object.fromEntries(errors.map(({ kind }) => [kind, reference('examples', `${kind}.${schema}`)]));
+const exampleReferences = (schema: 'Error' | 'Problem', group: ErrorCode[]) =>
+  Object.fromEntries(group.map(({ kind }) => [kind, reference('examples', `${kind}.${schema}`)]));
 
 /** The examples to which the responses refer. */
-export const describeExamples = (errors: readonly ErrorCode[]) =>
+export const describeExamples = (all: readonly ErrorCode[]) =>
   Object.fromEntries(
-    errors.flatMap((error) => {
+    all.flatMap((error) => {
       const summary = `${error.code}: ${error.title}`;
       const example = exampleOf(error);
       return [
-        [`${error.kind}.Error`, { summary, value: example.toJSON() }],
+        [`${error.kind}.Error`, { summary, value: example.body }],
         [`${error.kind}.Problem`, { summary, value: example.toProblem('') }],
       ];
     }),
   );
 
-export const exampleOf = (error: ErrorCode) => new ApiError(error, undefined, { fields: error.exampleFields });
+/** An example of a response with this error. */
+export const exampleOf = ({ kind, exampleFields: fields }: ErrorCode) =>
+  toErrorResponse(new StoreError(kind as ErrorKind, undefined, { fields }));
 
 /** The parameters of a conditional request (RFC 9110 §13.1). */
 export const preconditions = parametersOf(

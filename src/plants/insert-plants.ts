@@ -1,11 +1,11 @@
 import type { Database } from '../database/database.ts';
 import { isRowRefusal } from '../database/database-error.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { KeyReusedError } from '../idempotency/idempotency-errors.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import { byteaArray, type StoredResponses } from '../idempotency/stored-responses.ts';
+import { StoreError } from '../store-error.ts';
 import type { NewPlant } from './plant.ts';
-import { PlantIdTakenError } from './plant-errors.ts';
+import { idTaken } from './plant-errors.ts';
 
 /** A plant to store. `keyed`: its request, if that has an Idempotency-Key. */
 type PlantToStore = NewPlant & { keyed?: KeyedRequest | undefined };
@@ -79,7 +79,7 @@ export const firstsById = (plants: readonly NewPlant[]): NewPlant[] => {
 const toOutcomes = (plants: readonly NewPlant[], firsts: readonly NewPlant[], stored: Set<bigint>): Outcome[] => {
   if (stored.size === plants.length) return plants.map(() => undefined);
   const created = new Set(firsts.filter(({ id }) => stored.has(id)));
-  return plants.map((plant) => (created.has(plant) ? undefined : new PlantIdTakenError(plant.id)));
+  return plants.map((plant) => (created.has(plant) ? undefined : idTaken(plant.id)));
 };
 
 /** The name of the statement; see `createDatabase`. */
@@ -153,12 +153,13 @@ const toKeyedOutcomes = (plants: readonly PlantToStore[], { created, known }: Ke
     const place = String(index + 1);
     const first = keyed && firsts.get(keyed.key);
     const status = statuses.get(place);
-    if (status === String(REUSED) || (first && first.fingerprint !== keyed?.fingerprint)) return new KeyReusedError();
+    if (status === String(REUSED) || (first && first.fingerprint !== keyed?.fingerprint))
+      return new StoreError('keyReused');
     const isCreated =
       first?.isCreated ?? (status === undefined ? places.has(place) : status === String(STATUS.created));
     if (first || status !== undefined) keyed?.onReplay();
     else if (keyed) firsts.set(keyed.key, { fingerprint: keyed.fingerprint, isCreated });
-    return isCreated ? undefined : new PlantIdTakenError(id);
+    return isCreated ? undefined : idTaken(id);
   });
 };
 

@@ -24,15 +24,15 @@ const create = (own: Partial<BatchLimits> = {}) =>
     lockTimeout: LOCK_TIMEOUT,
     lateError: () => new Error('late'),
   });
-const STILL_LOCKED = 'Another transaction has locked the plant; nothing was changed.';
+const STILL_LOCKED = 'Another transaction has locked the plant; nothing was changed. Try again later.';
 
 test.each([
-  [LOCK_TIMEOUT, 0],
-  [LOCK_TIMEOUT + 1, 1],
-  [LOCK_TIMEOUT + 100, 1],
-  [LOCK_TIMEOUT + 101, 2],
+  [2 * LOCK_TIMEOUT, 0],
+  [2 * LOCK_TIMEOUT + 1, 1],
+  [2 * LOCK_TIMEOUT + 100, 1],
+  [2 * LOCK_TIMEOUT + 101, 2],
 ])(
-  'with %d ms left, makes %d attempts, so that none would still wait for its lock at the deadline',
+  'with %d ms left, makes %d attempts, so that the last has as long again as it waits for its lock',
   async (left, made) => {
     let attempts = 0;
     const write = {
@@ -111,9 +111,11 @@ test.each([
   const waiting = [retry(1n)];
   await pass();
   while (waiting.length < most) waiting.push(retry(1n));
-  expect(await retry(1n)).toBe('Too many requests are waiting for the database.');
+  expect(await retry(1n)).toBe('Too many requests are waiting for the database. Try again later.');
   waiting.push(retry(2n));
-  expect(await retry(3n)).toBe('Too many requests are waiting for locked plants; nothing was changed.');
+  expect(await retry(3n)).toBe(
+    'Too many requests are waiting for locked plants; nothing was changed. Try again later.',
+  );
   isOver = true;
   await Promise.all(waiting);
   expect(locked.count()).toBe(0);

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { BatchLimits } from '../batching/batch-queue.ts';
-import { OverloadedError } from '../batching/overloaded-error.ts';
 import { createStatementQueue, type Statement, type StatementQueue } from '../batching/statement-queue.ts';
 import { isLockTimeout } from '../database/database-error.ts';
+import { StoreError } from '../store-error.ts';
 
 /** The pause before the next attempt, in ms. */
 const PAUSE = 100;
@@ -37,9 +37,10 @@ export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: Loc
   };
 
   const tryUntilUnlocked = async <Result>({ timeLeft, ...write }: Write<Result>): Promise<Result> => {
-    // An attempt in progress at the deadline would leave the outcome unknown.
+    // An attempt in progress at the deadline would leave the outcome unknown. PostgreSQL or the network may be slow as well.
+    const timeNeeded = 2 * lockTimeout;
     const attempt = async () => {
-      if (timeLeft() <= lockTimeout) throw stillLocked();
+      if (timeLeft() <= timeNeeded) throw stillLocked();
       return write.send();
     };
     for (;;) {
@@ -48,7 +49,7 @@ export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: Loc
       } catch (error) {
         if (!isLockTimeout(error)) throw error;
       }
-      if (timeLeft() <= lockTimeout + PAUSE) throw stillLocked();
+      if (timeLeft() <= timeNeeded + PAUSE) throw stillLocked();
       await setTimeout(PAUSE);
     }
   };
@@ -57,10 +58,12 @@ export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: Loc
     /** The number of locked plants that writes wait for. */
     count: (): number => plants.size,
     has: (id: bigint): boolean => plants.has(id),
+    /** The error of a write that must not be sent with others, because its plant is locked. */
+    refuse: ({ id }: { id: bigint }): Error | undefined => (plants.has(id) ? new PlantLockedError() : undefined),
     /**
      * Waits for the first attempt to write a plant, and tries again while it is locked.
      * @param first undefined if it is known to be locked
-     * @throws {OverloadedError} the plant stayed locked, so nothing was changed; errors of both attempts
+     * @throws {overloaded} the plant stayed locked, so nothing was changed; errors of both attempts
      */
     retry: async <Result>(id: bigint, first: Promise<Result> | undefined, write: Write<Result>): Promise<Result> => {
       try {
@@ -69,7 +72,10 @@ export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: Loc
         if (!isLockTimeout(error)) throw error;
       }
       if (writes >= limits.queueItems || bytes + write.bytes > limits.queueBytes)
-        throw new OverloadedError('Too many requests are waiting for locked plants; nothing was changed.');
+        throw new StoreError(
+          'overloaded',
+          'Too many requests are waiting for locked plants; nothing was changed. Try again later.',
+        );
       const plant = plants.get(id) ?? { writes: 0, queue: createQueue() };
       plants.set(id, plant);
       plant.writes++;
@@ -86,4 +92,11 @@ export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: Loc
   };
 };
 
-const stillLocked = () => new OverloadedError('Another transaction has locked the plant; nothing was changed.');
+const stillLocked = () =>
+  new StoreError('overloaded', 'Another transaction has locked the plant; nothing was changed. Try again later.');
+
+/** The plant was found locked while its write was waiting to be sent. The code is PostgreSQL's for `lock_timeout`. */
+class PlantLockedError extends Error {
+  override name = 'PlantLockedError';
+  readonly code = '55P03';
+}

@@ -1,9 +1,8 @@
-import { commonErrors } from '../http/common-errors.ts';
+import { errors } from '../errors.ts';
 import { idempotent } from '../idempotency/idempotency-openapi.ts';
 import { notModified, type Operation, type Paths, preconditions } from '../openapi/describe-paths.ts';
 import { json, parametersOf, reference, toJsonSchema } from '../openapi/openapi.ts';
 import { newPlantSchema, plantPatchSchema, plantSchema } from './plant.ts';
-import { plantErrorCodes } from './plant-api-errors.ts';
 import { plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
 import { snippets } from './plant-snippets.ts';
 
@@ -41,7 +40,7 @@ const createPlant: Operation = {
   parameters: idempotent.parameters,
   body: json('NewPlant', plantsWithIds),
   responses: { 200: { description: 'The plant is stored.', content: json('Plant', plants) } },
-  errors: [plantErrorCodes.idTaken, ...idempotent.errors],
+  errors: [errors.idTaken, ...idempotent.errors],
 };
 
 const listPlants: Operation = {
@@ -65,13 +64,13 @@ const listPlants: Operation = {
       ),
     },
   },
-  errors: [commonErrors.parameterWrong, plantErrorCodes.searchTooSlow],
+  errors: [errors.parameterWrong, errors.searchTooSlow],
 };
 
 /** What the operations on `/plants/{id}` share. */
 const onePlant = {
   parameters: [...parametersOf('path', plantPathSchema), ...preconditions],
-  errors: [commonErrors.parameterWrong, plantErrorCodes.plantUnknown, commonErrors.preconditionFailed],
+  errors: [errors.parameterWrong, errors.plantUnknown, errors.preconditionFailed],
 };
 const changeOnePlant = {
   parameters: [...onePlant.parameters, ...idempotent.parameters],

@@ -1,4 +1,3 @@
-import { OverloadedError } from '../batching/overloaded-error.ts';
 import type { Database } from '../database/database.ts';
 import { toCitusWriteError, toWriteError } from '../database/database-error.ts';
 import { createDistributionCheck } from '../database/distribution.ts';
@@ -12,9 +11,10 @@ import {
   type StoredResponse,
   type StoredResponses,
 } from '../idempotency/stored-responses.ts';
+import { StoreError } from '../store-error.ts';
 import { createInsertPlants } from './insert-plants.ts';
 import type { PlantChange, Preconditions, StoredPlant } from './plant.ts';
-import { PlantChangedError, PlantUnknownError } from './plant-errors.ts';
+import { plantUnknown, preconditionFailed } from './plant-errors.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
 
 /** A request to change or delete a plant. */
@@ -52,15 +52,15 @@ export const createPlantRepository = ({ database, responses }: RepositoryOptions
           : Prisma.sql`UPDATE plants SET ${setTo(change)} WHERE ${isPlant(id, preconditions)} RETURNING id, name, tag`,
       );
       if (changed !== undefined) return change === 'delete' ? undefined : toStoredPlant(changed);
-      if (!areAny(preconditions)) throw new PlantUnknownError(id);
+      if (!areAny(preconditions)) throw plantUnknown(id);
       const [plant] = await database.$queryRaw<{ isMet: boolean }[]>`
         SELECT ${isPlant(id, preconditions)} AS "isMet" FROM plants WHERE id = ${id}`;
-      if (plant === undefined) throw new PlantUnknownError(id);
-      if (!plant.isMet) throw new PlantChangedError(id);
+      if (plant === undefined) throw plantUnknown(id);
+      if (!plant.isMet) throw preconditionFailed(id);
       // The plant was created, or changed, since the statement looked for it: as if the request came only now.
     }
     // Or a trigger or a policy of the operator keeps it from being changed.
-    throw new OverloadedError('The plant kept changing; nothing was changed.');
+    throw new StoreError('overloaded', 'The plant kept changing; nothing was changed. Try again later.');
   };
 
   /** In one statement, which locks the plant first and then the key, as those that store plants do. */
@@ -106,17 +106,17 @@ export const createPlantRepository = ({ database, responses }: RepositoryOptions
       return new Map(rows.map(({ id, name, tag }) => [id, name === null ? 'long' : toStoredPlant({ id, name, tag })]));
     },
 
-    /** @returns the plant, regardless of its size. @throws {PlantUnknownError} */
+    /** @returns the plant, regardless of its size. @throws {plantUnknown} */
     find: async (id: bigint): Promise<StoredPlant> => {
       const [row] = await database.$queryRaw<Row[]>`SELECT id, name, tag FROM plants WHERE id = ${id}`;
-      if (row === undefined) throw new PlantUnknownError(id);
+      if (row === undefined) throw plantUnknown(id);
       return toStoredPlant(row);
     },
 
     /**
      * Changes or deletes a plant if it meets the preconditions.
      * @returns the plant as it is now, or as it was when the first request with the key changed it; undefined if it was deleted
-     * @throws {PlantUnknownError} {PlantChangedError} {KeyReusedError} {ResponseTooLongError} {OutcomeUnknownError} errors of
+     * @throws {plantUnknown} {preconditionFailed} {keyReused} {keyNotSupported} {OutcomeUnknownError} errors of
      *   PostgreSQL, if it has undone the statement
      */
     change: async (request: ChangeRequest): Promise<StoredPlant | undefined> => {
@@ -171,10 +171,10 @@ const contentOf = ({ name, tag }: PlantChange) =>
     ? Prisma.sql`NULL::json`
     : Prisma.sql`json_build_object('name', plants.name, 'tag', plants.tag)`;
 
-/** @throws {PlantUnknownError} {PlantChangedError} */
+/** @throws {plantUnknown} {preconditionFailed} */
 const toPlant = (id: bigint, change: PlantChange | 'delete', { status, content }: StoredResponse) => {
-  if (status === STATUS.missing) throw new PlantUnknownError(id);
-  if (status === STATUS.unmet) throw new PlantChangedError(id);
+  if (status === STATUS.missing) throw plantUnknown(id);
+  if (status === STATUS.unmet) throw preconditionFailed(id);
   if (change === 'delete') return undefined;
   const { name = '', tag } = (content ?? change) as PlantChange;
   return { id, name, tag: tag ?? undefined };

@@ -14,7 +14,7 @@ import {
   plantSchema,
   type StoredPlant,
 } from './plant.ts';
-import { PlantChangedError } from './plant-errors.ts';
+import { preconditionFailed } from './plant-errors.ts';
 import { cursorAfter, noQuerySchema, plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
 import { entityTag, representPage, representPlant } from './plant-representation.ts';
 import type { PlantService } from './plant-service.ts';
@@ -82,7 +82,7 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       const plant = await plants.find(id, () => response.destroyed);
       const tag = entityTag(plant);
       const outcome = evaluatePreconditions(request, tag);
-      if (outcome === 'failed') throw new PlantChangedError(id);
+      if (outcome === 'failed') throw preconditionFailed(id);
       response.setHeader('ETag', tag);
       response.setHeader('Cache-Control', 'private, no-cache');
       if (outcome === 'notModified') response.status(304).end();

@@ -4,9 +4,12 @@ import type { BatchLimits } from '../batching/batch-queue.ts';
 import type { ObservedQueue } from '../batching/queue-observer.ts';
 import { readConfig } from '../config/config.ts';
 import { limitRequests } from '../request-limits.ts';
-import { PlantUnknownError } from './plant-errors.ts';
+import { plantUnknown } from './plant-errors.ts';
 import type { PlantRepository } from './plant-repository.ts';
 import { createPlantService, type PlantService } from './plant-service.ts';
+
+/** What an error is: the kind of a StoreError, or the name of another. */
+const nameOf = ({ name, kind = name }: Error & { kind?: string }): string => kind;
 
 const limits: BatchLimits = {
   batches: 1,
@@ -62,8 +65,8 @@ const pass = async (milliseconds: number) => {
 /** The name of the error of an operation, once it has failed. */
 const failureOf = (operation: Promise<unknown>) => {
   const failure: { name?: string } = {};
-  operation.catch(({ name }: Error) => {
-    failure.name = name;
+  operation.catch((error: Error) => {
+    failure.name = nameOf(error);
   });
   return failure;
 };
@@ -112,7 +115,7 @@ test.each([{ name: 'Fir' }, 'delete'] as const)(
     first.resolve({});
     await turn();
     expect(sent).toEqual([1n, 3n]);
-    expect(outcomes).toEqual([{}, { name: 'OverloadedError' }, {}]);
+    expect(outcomes).toEqual([{}, { name: 'overloaded' }, {}]);
   },
 );
 
@@ -132,17 +135,14 @@ describe('a plant that is too long to share a statement', () => {
           new Promise((resolve, reject) =>
             long.push({
               id,
-              end: () => (id === 150n ? reject(new PlantUnknownError(id)) : resolve({ id, name: 'long' })),
+              end: () => (id === 150n ? reject(plantUnknown(id)) : resolve({ id, name: 'long' })),
             }),
           ),
       },
       { batches: 2 },
     );
     const find = (id: bigint, isAbandoned = stays) =>
-      service.find(id, isAbandoned).then(
-        ({ id, name }) => `${id} ${name}`,
-        ({ name }: Error) => name,
-      );
+      service.find(id, isAbandoned).then(({ id, name }) => `${id} ${name}`, nameOf);
     return { find, shared, long };
   };
 
@@ -156,7 +156,7 @@ describe('a plant that is too long to share a statement', () => {
     await turn();
     expect(long.map(({ id }) => id)).toEqual([101n, 102n, 103n]);
     for (const { end } of long) end();
-    expect(await outcomes).toEqual(['1 short', '101 long', '1 short', '102 long', '103 long', 'PlantUnknownError']);
+    expect(await outcomes).toEqual(['1 short', '101 long', '1 short', '102 long', '103 long', 'plantUnknown']);
   });
 
   test('is unknown if it is deleted between the two reads', async () => {
@@ -164,7 +164,7 @@ describe('a plant that is too long to share a statement', () => {
     const found = find(150n);
     await turn();
     long[0]?.end();
-    expect(await found).toBe('PlantUnknownError');
+    expect(await found).toBe('plantUnknown');
   });
 
   test('is not read for a client that has disconnected', async () => {
@@ -178,7 +178,7 @@ describe('a plant that is too long to share a statement', () => {
       await turn();
     }
     expect(long.map(({ id }) => id)).toEqual([101n, 102n, 104n]);
-    expect(await Promise.all(outcomes)).toEqual(['101 long', '102 long', 'OverloadedError', '104 long']);
+    expect(await Promise.all(outcomes)).toEqual(['101 long', '102 long', 'overloaded', '104 long']);
   });
 
   test('has the remaining time of its request', async () => {
@@ -221,7 +221,7 @@ describe('bytes of a waiting request', () => {
       observed,
     );
     // The first is sent, and the second waits for it.
-    const outcomes = [1, 2].map(() => request(service).catch((error: Error) => error.name));
+    const outcomes = [1, 2].map(() => request(service).catch(nameOf));
     const queue = observed.get(name);
     await turn();
     expect(queue?.length()).toBe(1);
@@ -243,11 +243,7 @@ test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
       return undefined;
     },
   });
-  const list = () =>
-    service.list({ limit: 1000 }, stays).then(
-      () => 'done',
-      (error: Error) => error.name,
-    );
+  const list = () => service.list({ limit: 1000 }, stays).then(() => 'done', nameOf);
   const first = [list(), list()];
   await turn();
   expect(observed.get('pages')?.length()).toBe(0);
@@ -257,5 +253,5 @@ test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
   unblocked.resolve();
   const outcomes = await Promise.all([...first, ...waiting]);
   expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(2002);
-  expect(outcomes.at(-1)).toBe('OverloadedError');
+  expect(outcomes.at(-1)).toBe('overloaded');
 });

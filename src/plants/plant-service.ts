@@ -4,9 +4,10 @@ import { createStatementQueue } from '../batching/statement-queue.ts';
 import { isStatementTimeout, OutcomeUnknownError } from '../database/database-error.ts';
 import { DatabaseTimeoutError, startTimer } from '../database/within-time.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
+import { StoreError } from '../store-error.ts';
 import { createLockedPlants } from './locked-plants.ts';
 import { type NewPlant, type StoredPlant, textBytes } from './plant.ts';
-import { PlantLockedError, PlantUnknownError, SearchTimeoutError } from './plant-errors.ts';
+import { plantUnknown } from './plant-errors.ts';
 import type { PageRequest, PlantFilter, PlantPage } from './plant-pages.ts';
 import type { ChangeRequest, PlantRepository } from './plant-repository.ts';
 
@@ -34,9 +35,9 @@ const PLANT_BYTES = 100;
 const LATE = 'The database did not respond in time.';
 const lateRead = () => new DatabaseTimeoutError();
 const lateWrite = () => new OutcomeUnknownError(LATE);
-const lateSearch = () => new SearchTimeoutError(LATE);
+const lateSearch = () => new StoreError('searchTooSlow');
 
-/** The operations on plants. All throw {OverloadedError} or any database error, and changes {OutcomeUnknownError}. */
+/** The operations on plants. All throw {overloaded} or any database error, and changes {OutcomeUnknownError}. */
 export const createPlantService = ({ repository, limits, observeQueue }: PlantServiceOptions) => {
   const settingsOf = (name: QueueName, lateError: () => Error) => ({
     lateError,
@@ -47,7 +48,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   const noteRequest = () => {
     lastRequestAt = performance.now();
   };
-  const refuse = ({ id }: { id: bigint }) => (locked.has(id) ? new PlantLockedError() : undefined);
+  const refuse = (write: { id: bigint }) => locked.refuse(write);
   const writes = createBatchQueue({
     ...settingsOf('writes', lateWrite),
     run: repository.insert,
@@ -71,7 +72,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     ...settingsOf('reads', lateRead),
     run: async (ids: bigint[]) => {
       const found = await repository.findByIds([...new Set(ids)]);
-      return ids.map((id) => found.get(id) ?? new PlantUnknownError(id));
+      return ids.map((id) => found.get(id) ?? plantUnknown(id));
     },
     bytesOf: () => 0,
   });
@@ -88,7 +89,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   return {
     /**
      * Stores a plant and resolves once it is committed.
-     * @throws {PlantIdTakenError} {KeyReusedError}
+     * @throws {idTaken} {keyReused}
      */
     create: (newPlant: NewPlant, isAbandoned: IsAbandoned, keyed?: KeyedRequest): Promise<void> => {
       noteRequest();
@@ -111,7 +112,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       return locked.retry(request.id, first, { send, bytes: bytesOfChange(request), timeLeft, isAbandoned });
     },
 
-    /** @throws {PlantUnknownError} */
+    /** @throws {plantUnknown} */
     find: async (id: bigint, isAbandoned: IsAbandoned): Promise<StoredPlant> => {
       noteRequest();
       const timeLeft = startTimer(limits.reads.deadline);
@@ -120,7 +121,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       return longReads({ send: () => repository.find(id), bytes: 0, timeout: timeLeft(), isAbandoned });
     },
 
-    /** @throws {SearchTimeoutError} */
+    /** @throws {searchTooSlow} */
     list: async (request: PageRequest & PlantFilter, isAbandoned: IsAbandoned): Promise<PlantPage> => {
       noteRequest();
       const { ids, tag, nameContains, ...page } = request;
@@ -147,5 +148,5 @@ export type PlantService = ReturnType<typeof createPlantService>;
 const bytesOfChange = ({ change }: ChangeRequest) => (change === 'delete' ? 0 : textBytes(change));
 
 const throwSearchTimeout = (error: unknown): never => {
-  throw isStatementTimeout(error) ? new SearchTimeoutError(LATE, { cause: error }) : error;
+  throw isStatementTimeout(error) ? new StoreError('searchTooSlow', undefined, { cause: error }) : error;
 };

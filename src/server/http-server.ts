@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import type { ApiError } from '../http/api-error.ts';
 import { OperationalError } from '../operational-error.ts';
+import type { StoreError } from '../store-error.ts';
 import { CONNECT_NOT_ALLOWED, createRefusals, REQUEST_NOT_HTTP } from './client-errors.ts';
 import { createConnections } from './connections.ts';
 import type { LingerTimes } from './lingering.ts';
@@ -29,7 +29,7 @@ type HttpServerOptions = {
   checkInterval?: number;
   lingerTimes?: LingerTimes;
   /** Called with each error response that does not come from the handler. */
-  onRefused?: ((error: ApiError) => void) | undefined;
+  onRefused?: ((error: StoreError) => void) | undefined;
 };
 
 /** An HTTP server that stops without losing requests. */

@@ -1,8 +1,7 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose';
-import { ApiError } from '../http/api-error.ts';
-import { createRemoteKeys } from './remote-keys.ts';
+import { StoreError } from '../store-error.ts';
+import { createRemoteKeys, identityProviderUnreachable } from './remote-keys.ts';
 import { type CheckedToken, hashTokenText, SCOPES } from './token.ts';
-import { identityProviderUnreachable } from './token-api-errors.ts';
 
 /** Asymmetric algorithms only. With a shared secret, every verifier could also sign tokens (RFC 8725 §3.1). */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
@@ -23,7 +22,7 @@ export type JwtVerifierOptions = {
  * Verifies signed tokens (JWT, RFC 7519) of an identity provider: signature, issuer, audience, `exp` and `nbf` (RFC
  * 9068 §4). `scope` contains the scopes (RFC 8693 §4.2).
  * @returns a function that returns undefined for any other text
- * @throws {ApiError} code 1503
+ * @throws {StoreError} code 1503
  */
 export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: JwtVerifierOptions) => {
   const getKey = createRemoteKeys({ url: jwksUrl, onRefreshFailed });
@@ -39,7 +38,7 @@ export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: Jwt
       return toToken((await jwtVerify(text, getKey, options)).payload);
     } catch (error) {
       if (error instanceof errors.JOSEError) return undefined;
-      if (error instanceof ApiError) throw error;
+      if (error instanceof StoreError) throw error;
       throw identityProviderUnreachable('the key of a token cannot be used', error);
     }
   };

@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, customFetch, errors, type JWKSCacheInput, type JWTVerifyGetKey, jwksCache } from 'jose';
-import { identityProviderUnreachable } from './token-api-errors.ts';
+import { StoreError } from '../store-error.ts';
 
 /** The age, in ms, from which keys are refreshed in the background, so that a withdrawn key does not stay valid. */
 const REFRESH_AGE = 300_000;
@@ -14,12 +14,16 @@ const FETCH_TIMEOUT = 3000;
 /** The maximum size of the keys, in bytes. Those of large providers have a few KiB. */
 const MAX_SIZE = 1_048_576;
 
+/** The identity provider is unreachable or has no usable keys. @param reason for the log */
+export const identityProviderUnreachable = (reason: string, cause: unknown) =>
+  new StoreError('identityProviderUnreachable', undefined, { cause: new Error(reason, { cause }) });
+
 type RemoteKeysOptions = { url: string; onRefreshFailed: (error: Error) => void };
 
 /**
  * The public keys of an identity provider (RFC 7517 §5), fetched when they are first needed. A key is selected by the
  * `kid` and `alg` of the token's header only. If a refresh fails, the current keys stay in use.
- * @throws {ApiError} code 1503
+ * @throws {StoreError} code 1503
  */
 export const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): JWTVerifyGetKey => {
   const cache: JWKSCacheInput = {};

@@ -1,11 +1,9 @@
 import type { Request, RequestHandler } from 'express';
-import { ApiError } from '../http/api-error.ts';
-import { commonErrors } from '../http/common-errors.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import { createFailedTokens } from '../limits/failed-tokens.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
+import { StoreError } from '../store-error.ts';
 import type { Scope } from './token.ts';
-import { tokenErrorCodes } from './token-api-errors.ts';
 import type { VerifyToken } from './token-verifier.ts';
 
 /** RFC 6750 §3. */
@@ -52,16 +50,15 @@ export const bearerToken = (request: Request): string | undefined =>
 
 /** The header lists all scopes that the operation requires (RFC 6750 §3.1); the message lists the missing ones. */
 const scopeMissing = (missing: Scope[], required: Scope[]) =>
-  new ApiError(tokenErrorCodes.scopeMissing, `The token lacks the scope ${missing.join(' and ')}.`, {
+  new StoreError('scopeMissing', `The token lacks the scope ${missing.join(' and ')}.`, {
     headers: challenge('insufficient_scope', required),
   });
 
 const tooManyWrongTokens = (wait: number) =>
-  new ApiError(commonErrors.tooManyRequests, `Too many wrong tokens came from this address. Try again in ${wait} s.`, {
+  new StoreError('tooManyRequests', `Too many wrong tokens came from this address. Try again in ${wait} s.`, {
     headers: { ...challenge('invalid_token'), 'Retry-After': `${wait}` },
   });
 
-const tokenMissing = () => new ApiError(tokenErrorCodes.tokenMissing, undefined, { headers: challenge() });
+const tokenMissing = () => new StoreError('tokenMissing', undefined, { headers: challenge() });
 
-export const tokenNotValid = () =>
-  new ApiError(tokenErrorCodes.tokenNotValid, undefined, { headers: challenge('invalid_token') });
+export const tokenNotValid = () => new StoreError('tokenNotValid', undefined, { headers: challenge('invalid_token') });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { errorCodes } from '../../src/api-errors.ts';
+import { errors } from '../../src/errors.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
 const BROWSER = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
@@ -44,7 +44,7 @@ describe.each(['', '/api/v1'])('the API page with the base path "%s"', (basePath
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     expect(headers['content-security-policy']).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
     expect(text).not.toMatch(/ style=|<script|<style|<ACCESS_TOKEN>/);
-    for (const { code, advice } of errorCodes) {
+    for (const { code, advice } of Object.values(errors)) {
       expect(text).toContain(`href="${basePath}/docs/errors#${code}"`);
       const section = text.split(`<section id="${code}">`)[1]?.split('</section>')[0];
       expect(section).toContain(advice.replaceAll('<', '&lt;').replaceAll('>', '&gt;'));
@@ -52,7 +52,7 @@ describe.each(['', '/api/v1'])('the API page with the base path "%s"', (basePath
   });
 
   test('redirects from the path of an error to its section', async () => {
-    for (const { code } of errorCodes) {
+    for (const { code } of Object.values(errors)) {
       const { status, headers } = await service.agent.get(`${basePath}/docs/errors/${code}`).redirects(0);
       expect([status, headers.location]).toEqual([308, `${basePath}/docs/errors#${code}`]);
     }

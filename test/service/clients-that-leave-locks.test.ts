@@ -6,7 +6,7 @@ import { SCOPES } from '../../src/tokens/token.ts';
 import { type SentRequest, sendFromClient, waitUntilIdle } from '../support/leaving-client.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
 import { onCitus, unless } from '../support/skip.ts';
-import { startTestService, type TestService } from '../support/test-service.ts';
+import { shippedLocks, startTestService, type TestService } from '../support/test-service.ts';
 import { PATIENT, useWatchedDatabase } from '../support/use-watched-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -21,7 +21,7 @@ let service: TestService;
 beforeAll(async () => {
   shared = await startTestService(PATIENT, {
     databaseUrl: postgres.url,
-    requestLimits: { writes: { ...writes, batches: 1 } },
+    requestLimits: { ...shippedLocks, writes: { ...writes, batches: 1 } },
   });
 });
 beforeEach(async () => {
@@ -234,7 +234,7 @@ describe('a client that leaves before its request is accepted: nothing is done f
     ['it is counted for the rate limit', 'rate_limits', { RATE_LIMIT: '100/3600' }],
   ])('while %s', async (_title, table, environment: Record<string, string>) => {
     const oneByOne = { tokens: { ...tokens, batches: 1 }, newTokens: { ...newTokens, batches: 1 } };
-    service = await start({ ...oneByOne, lockTimeout: 60_000 }, environment);
+    service = await start(oneByOne, environment);
     const [first, second] = await Promise.all(
       [newId(), newId()].map((name) => own.tokens.create({ name, scopes: SCOPES, expiresAt: null })),
     );

@@ -22,7 +22,6 @@ beforeAll(async () => {
     longReads: { ...longReads, ...oneByOne },
     searches: { ...searches, ...oneByOne },
     changes: { ...changes, ...oneByOne },
-    lockTimeout: 60_000,
   };
   service = await startTestService(PATIENT, { databaseUrl: postgres.url, requestLimits });
   // What is asked only once is known from now on.

@@ -65,7 +65,7 @@ test('a service that stops accepts requests for SHUTDOWN_DELAY and reports that 
 });
 
 test('pipelined requests are all answered at shutdown, and only the last answer closes the connection', async () => {
-  service = await start({}, { requestLimits: { lockTimeout: 60_000 } });
+  service = await start();
   const client = await open();
   const unlock = await lockPlants(service.database.url);
   const read = `GET /plants/1 HTTP/1.1\r\nHost: store\r\nAuthorization: Bearer ${service.token}\r\n\r\n`;

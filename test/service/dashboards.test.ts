@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { errorCodes } from '../../src/api-errors.ts';
+import { errors } from '../../src/errors.ts';
 import type { Sample } from '../support/scrape.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
@@ -62,15 +62,15 @@ describe('the dashboard and the alerts', () => {
 
   test.each(expressions)('%s uses metrics, labels and codes that exist: %s', (_title, expression) => {
     const names = new Set(samples.map(({ name }) => name));
-    const { metrics, labels, errors } = namesIn(expression);
+    const { metrics, labels, errors: errorCodes } = namesIn(expression);
     expect(metrics.length).toBeGreaterThan(0);
     expect(
       metrics.filter((name) => !names.has(name) && ![...OF_PROMETHEUS.names, ...OF_WORKERS.names].includes(name)),
     ).toEqual([]);
     const known = samples.filter(({ name }) => metrics.includes(name)).flatMap((sample) => Object.keys(sample.labels));
     expect(labels.filter((label) => !known.includes(label) && !OF_PROMETHEUS.labels.includes(label))).toEqual([]);
-    const codes = errorCodes.map(({ code }) => String(code));
-    expect(errors.filter((code) => !codes.includes(code))).toEqual([]);
+    const codes = Object.values(errors).map(({ code }) => String(code));
+    expect(errorCodes.filter((code) => !codes.includes(code))).toEqual([]);
   });
 
   test('show every metric that the store defines', () => {

@@ -9,7 +9,7 @@ import { waitUntil } from '../support/wait-until.ts';
 /** In ms. */
 const CHECK_INTERVAL = 200;
 
-const service = useTestService({}, { requestLimits: { connectionCheckInterval: CHECK_INTERVAL, lockTimeout: 60_000 } });
+const service = useTestService({}, { requestLimits: { connectionCheckInterval: CHECK_INTERVAL } });
 beforeEach(async () => {
   await service.database.query('TRUNCATE plants');
   service.log.splice(0);

@@ -5,13 +5,13 @@ import { Client } from 'pg';
 import { createKeyReader } from '../../src/idempotency/keyed-request.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
 import { onCitus, unless } from '../support/skip.ts';
-import { startTestService, type TestService } from '../support/test-service.ts';
+import { shippedLocks, startTestService, type TestService } from '../support/test-service.ts';
 import { useTestService, useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const { describe, test } = unless(onCitus('keys are refused'));
 
-const service = useTestService();
+const service = useTestService({}, { requestLimits: shippedLocks });
 let number = 0;
 let id = 0;
 let key = '';

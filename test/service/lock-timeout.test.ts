@@ -5,12 +5,12 @@ import { limitRequests } from '../../src/request-limits.ts';
 import { SCOPES } from '../../src/tokens/token.ts';
 import { lockTable } from '../support/lock-table.ts';
 import { onCitus, testUnless } from '../support/skip.ts';
-import { startTestService, type TestService } from '../support/test-service.ts';
+import { patientLookUps, startTestService, type TestService } from '../support/test-service.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
-// As an administrator limits all sessions of a database or role.
+// As an administrator limits all sessions of a database or role: those of exports have no other limit.
 const database = useTestDatabase();
-beforeAll(() => database.administer(`ALTER DATABASE ${database.name} SET lock_timeout = '200ms'`));
+beforeAll(() => database.administer(`ALTER DATABASE ${database.name} SET lock_timeout = '500ms'`));
 
 let service: TestService;
 let token: string;
@@ -18,7 +18,8 @@ let unlock = async () => {};
 beforeAll(async () => {
   const environment = { REQUEST_TIMEOUT: '5', RATE_LIMIT: '1000/60' };
   const { imports } = limitRequests(readConfig(environment));
-  const requestLimits = { imports: { ...imports, lockTimeout: 200 } };
+  // Much shorter than any deadline: the machine may be busy.
+  const requestLimits = { ...patientLookUps, lockTimeout: 500, imports: { ...imports, lockTimeout: 500 } };
   service = await startTestService(environment, { databaseUrl: database.url, requestLimits });
 });
 afterAll(() => service.stop());

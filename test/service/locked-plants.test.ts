@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { blockedStatements, waitForBlocked } from '../support/lock-table.ts';
-import type { TestService } from '../support/test-service.ts';
+import { shippedLocks, type TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -10,7 +10,7 @@ let service: TestService;
 let foreign: Client;
 beforeEach(async () => {
   // A request that another one holds up until a timeout fails this test instead of being slow.
-  service = await start({ DATABASE_CONNECTIONS: '8', REQUEST_TIMEOUT: '3600' });
+  service = await start({ DATABASE_CONNECTIONS: '8', REQUEST_TIMEOUT: '3600' }, { requestLimits: shippedLocks });
   await service.database.query("INSERT INTO plants SELECT i, 'Fir' FROM generate_series(1, 100) i");
   foreign = new Client({ connectionString: service.database.url });
   // A failed test drops the database.

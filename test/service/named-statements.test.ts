@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
 import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
+import { idTaken } from '../../src/plants/plant-errors.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
 import { onCitus, unless } from '../support/skip.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
@@ -54,5 +55,5 @@ test('only INSERTs that read no table have a name, and their plan serves an empt
   ]);
   expect(JSON.stringify(plans)).toContain('Conflict Arbiter Indexes: plants_pkey');
   expect(JSON.stringify(plans)).not.toContain('Seq Scan');
-  expect((await repository.insert([{ id: 1_000_000n, name: 'Yew' }]))[0]?.name).toBe('PlantIdTakenError');
+  expect(await repository.insert([{ id: 1_000_000n, name: 'Yew' }])).toEqual([idTaken(1_000_000n)]);
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
 import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
 import type { Preconditions } from '../../src/plants/plant.ts';
-import { PlantChangedError, PlantUnknownError } from '../../src/plants/plant-errors.ts';
+import { plantUnknown, preconditionFailed } from '../../src/plants/plant-errors.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
 import { entityTag } from '../../src/plants/plant-representation.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
@@ -38,10 +38,10 @@ describe('a plant that was changed since it was read', () => {
     await insert(1, 'Fir', tag);
     const preconditions = { ifMatch: [entityTag(plant)] };
     await expect(repository.change({ id: 1n, change: { name: 'Oak' }, preconditions })).rejects.toThrow(
-      PlantChangedError,
+      preconditionFailed(1n),
     );
     await expect(repository.change({ id: 2n, change: { name: 'Oak' }, preconditions })).rejects.toThrow(
-      PlantUnknownError,
+      plantUnknown(2n),
     );
     expect(await stored()).toEqual([['Fir', tag]]);
   });
@@ -49,8 +49,10 @@ describe('a plant that was changed since it was read', () => {
   test.each(asRead)('%s: is not deleted', async (_title, plant, tag = 'x') => {
     await insert(1, 'Fir', tag);
     const preconditions = { ifMatch: [entityTag(plant)] };
-    await expect(repository.change({ id: 1n, change: 'delete', preconditions })).rejects.toThrow(PlantChangedError);
-    await expect(repository.change({ id: 2n, change: 'delete', preconditions })).rejects.toThrow(PlantUnknownError);
+    await expect(repository.change({ id: 1n, change: 'delete', preconditions })).rejects.toThrow(
+      preconditionFailed(1n),
+    );
+    await expect(repository.change({ id: 2n, change: 'delete', preconditions })).rejects.toThrow(plantUnknown(2n));
     expect(await stored()).toEqual([['Fir', tag]]);
   });
 });
@@ -91,7 +93,7 @@ describe('a plant that changes between the statement and the look at why it foun
     const change = followedBy('DELETE FROM plants');
     await expect(
       change({ id: 1n, change: 'delete', preconditions: { ifNoneMatch: [entityTag(plant)] } }),
-    ).rejects.toThrow(PlantUnknownError);
+    ).rejects.toThrow(plantUnknown(1n));
   });
 });
 
@@ -185,7 +187,7 @@ describe('findByIds', () => {
     const name = '木'.repeat(300_000);
     await insert(1, name, 'x');
     expect(await repository.find(1n)).toEqual({ id: 1n, name, tag: 'x' });
-    await expect(repository.find(2n)).rejects.toThrow(PlantUnknownError);
+    await expect(repository.find(2n)).rejects.toThrow(plantUnknown(2n));
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { commonErrors } from '../../src/http/common-errors.ts';
+import { errors } from '../../src/errors.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
 const PROBLEM = 'application/problem+json';
@@ -15,7 +15,7 @@ test('a client that asks for problem details gets them, with a JSON Pointer for 
   expect([status, headers['content-type'], headers.vary]).toEqual([400, PROBLEM, 'Origin, Accept']);
   expect(body).toEqual({
     type: '/docs/errors#1003',
-    title: commonErrors.fieldWrong.title,
+    title: errors.fieldWrong.title,
     status: 400,
     detail: 'id is required; name must be a string, not 5; tag must be a string, not null.',
     code: 1003,
@@ -38,7 +38,7 @@ test('both forms have the same status and headers', async () => {
   expect(error.body).toEqual({ error: 1202, message: problem.body.detail });
   expect(problem.body).toEqual({
     type: '/docs/errors#1202',
-    title: commonErrors.methodNotAllowed.title,
+    title: errors.methodNotAllowed.title,
     status: 405,
     detail: 'DELETE is not allowed here; use GET, HEAD, POST, OPTIONS.',
     code: 1202,
@@ -106,6 +106,6 @@ describe('with a base path', () => {
     expect(body.type).toBe('/api/v1/docs/errors#1200');
     const page = await based.agent.get(body.type);
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(page.text).toContain(commonErrors.pathUnknown.advice);
+    expect(page.text).toContain(errors.pathUnknown.advice);
   });
 });

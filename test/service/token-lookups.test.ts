@@ -28,7 +28,7 @@ test('lookups of any number of tokens leave no prepared statement behind', async
 });
 
 test('lookups of unknown tokens take at most one connection and do not delay known tokens', async () => {
-  const service = await start({ REQUEST_TIMEOUT: '60' }, { requestLimits: { lockTimeout: 60_000 } });
+  const service = await start({ REQUEST_TIMEOUT: '60' });
   const post = (id: number, token: string) => service.post({ id, name: 'Fir' }, { Authorization: `Bearer ${token}` });
   expect((await post(1, service.token)).status).toBe(200);
   const unlock = await lockTable(service.database.url, 'tokens');

@@ -1,5 +1,5 @@
 import { indexLinks } from '../../src/documentation/index-routes.ts';
-import { commonErrors } from '../../src/http/common-errors.ts';
+import { errors } from '../../src/errors.ts';
 import { describeErrors, HTTP_ERRORS } from '../../src/openapi/describe-paths.ts';
 import type { Header, MediaType, Response } from '../../src/openapi/openapi.ts';
 import { otherErrors } from '../../src/openapi-document.ts';
@@ -22,7 +22,7 @@ const index: MediaType['schema'] = {
   properties: Object.fromEntries(links.map((name) => [name, { type: 'string', format: 'uri-reference' }])),
 };
 const text: MediaType = { schema: { type: 'string' } };
-const errors = describeErrors([...otherErrors, ...HTTP_ERRORS, commonErrors.preconditionFailed]);
+const described = describeErrors([...otherErrors, ...HTTP_ERRORS, errors.preconditionFailed]);
 
 const page = {
   200: respond(required('ETag', 'Content-Security-Policy'), { 'text/html': text }),
@@ -49,7 +49,7 @@ export const describePages = (servers: { url: string }[]) =>
         get: {
           servers: path === '/' ? [{ url: '/' }, ...servers] : servers,
           security: [],
-          responses: { ...own, ...errors },
+          responses: { ...own, ...described },
         },
       },
     ]),
@@ -59,8 +59,8 @@ const PREFLIGHT = ['Access-Control-Allow-Headers', 'Access-Control-Allow-Methods
 
 /** Responses to requests that are no operation. OpenAPI has no place for them. */
 export const otherResponses = {
-  ...errors,
+  ...described,
   204: respond(optional('Accept-Patch', 'Allow', ...PREFLIGHT)),
   308: respond(required('Location')),
-  405: { ...errors[405], headers: optional('Accept-Patch', 'Allow') },
+  405: { ...described[405], headers: optional('Accept-Patch', 'Allow') },
 };

@@ -22,9 +22,14 @@ type TestServiceOptions = {
   requestLimits?: Partial<RequestLimits>;
 };
 
-const { lookUpTimeout, connectTimeout, tokens, newTokens } = limitRequests(readConfig({}));
+const { lookUpTimeout, connectTimeout, tokens, newTokens, lockTimeout } = limitRequests(readConfig({}));
 /** Token lookups get a fifth of REQUEST_TIMEOUT. With these limits they keep their time if it is short: the machine may be busy. */
 export const patientLookUps: Partial<RequestLimits> = { lookUpTimeout, connectTimeout, tokens, newTokens };
+
+/** Far longer than a test locks a table to make the database slow, even on a busy machine. Tests of locks set their own. */
+const LOCK_TIMEOUT = 60_000;
+/** Locks are waited for as long as in production. */
+export const shippedLocks: Partial<RequestLimits> = { lockTimeout };
 
 const answerChecks = new Map<string, ReturnType<typeof createAnswerCheck>>();
 
@@ -57,7 +62,7 @@ export const startTestService = async (environment: Record<string, string> = {},
     databaseUrl: databaseUrl ?? database.url,
     logger,
     droppedLines: () => 0,
-    requestLimits: { ...limitRequests(config), ...requestLimits },
+    requestLimits: { ...limitRequests(config), lockTimeout: LOCK_TIMEOUT, ...requestLimits },
   });
   const port = await service.start();
   watchedServices.add(service);

@@ -6,6 +6,7 @@ import { createBodySlots } from '../../../src/bodies/body-slots.ts';
 import { createCsvHead } from '../../../src/imports/csv-head.ts';
 import { type ImportOptions, type ImportRow, importQuerySchema, type PlantRow } from '../../../src/imports/import.ts';
 import { createImportBodyReader } from '../../../src/imports/import-body.ts';
+import type { ImportInterruptedError } from '../../../src/imports/import-errors.ts';
 import { chunksOf } from '../../../src/imports/import-lanes.ts';
 import { createImportPace } from '../../../src/imports/import-pace.ts';
 import { importPlants } from '../../../src/imports/import-plants.ts';
@@ -13,6 +14,7 @@ import { createPlantImporter } from '../../../src/imports/plant-importer.ts';
 import { readCsv } from '../../../src/imports/read-csv.ts';
 import { readNdjson } from '../../../src/imports/read-json.ts';
 import { edge, limitOf, succeeds } from '../../support/limits/edge.ts';
+import { nameOf } from '../../support/name-of.ts';
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -35,7 +37,7 @@ const accepts = (rows: ImportRow[], options: Partial<ImportOptions>) => {
   const settings = { repository: { open: async () => writer }, signal };
   return importPlants(read, { ...OPTIONS, ...options }, settings).then(
     ({ isAccepted }) => isAccepted,
-    (error: Error) => error.name,
+    ({ cause }: ImportInterruptedError) => nameOf(cause as Error),
   );
 };
 
@@ -52,7 +54,7 @@ describe('an import', () => {
     is: [
       [true, false],
       [true, false],
-      ['AtomicImportTooLargeError', 'AtomicImportTooLargeError'],
+      ['bodyTooLarge', 'bodyTooLarge'],
     ],
     of: async (count) => [
       await accepts(plantRows(count), { atomic: true }),
@@ -60,7 +62,7 @@ describe('an import', () => {
     ],
   });
   edge('imports/import-atomically.ts MAX_ATOMIC_LENGTH', 'has at most 16 million characters if it is atomic', {
-    is: [true, true, 'AtomicImportTooLargeError'],
+    is: [true, true, 'bodyTooLarge'],
     of: (length) => {
       const [first, second] = plantRows(2, length >> 2) as [PlantRow, PlantRow];
       const rest = length - 2 * (length >> 2);

@@ -7,6 +7,7 @@ import { Prisma } from '../../../src/generated/prisma/client.ts';
 import { createStoredResponses } from '../../../src/idempotency/stored-responses.ts';
 import { storeBatch } from '../../../src/imports/store-batch.ts';
 import { edge, limitOf } from '../../support/limits/edge.ts';
+import { nameOf } from '../../support/name-of.ts';
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
@@ -58,7 +59,7 @@ describe('a queue', () => {
           const place = outcomes.push(undefined) - 1;
           queue.add(text).then(
             (outcome) => outcomes.splice(place, 1, outcome),
-            (error: Error) => outcomes.splice(place, 1, error.name),
+            (error: Error) => outcomes.splice(place, 1, nameOf(error)),
           );
         }
         return turn();
@@ -110,7 +111,7 @@ describe('a queue', () => {
   });
   edge('RequestLimits queueItems', 'holds as many items as QUEUE_LIMIT says', {
     value: 10,
-    is: [undefined, undefined, 'OverloadedError'],
+    is: [undefined, undefined, 'overloaded'],
     of: async (count) => {
       const { add, outcomes, endAll } = start({ queueItems: 10 });
       await add('in progress');
@@ -122,7 +123,7 @@ describe('a queue', () => {
   });
   edge('RequestLimits queueBytes', 'holds few bytes, what an item takes beside its text included', {
     value: 5000,
-    is: [undefined, undefined, 'OverloadedError'],
+    is: [undefined, undefined, 'overloaded'],
     of: async (bytes) => {
       const { add, outcomes, endAll } = start({ queueBytes: 5000 });
       await add('in progress');
@@ -135,8 +136,8 @@ describe('a queue', () => {
   edge('RequestLimits deadline', 'fails what waits or is in progress for four fifths of REQUEST_TIMEOUT', {
     is: [
       [undefined, undefined],
-      ['RangeError', 'OverloadedError'],
-      ['RangeError', 'OverloadedError'],
+      ['RangeError', 'overloaded'],
+      ['RangeError', 'overloaded'],
     ],
     of: async (milliseconds) => {
       const { add, outcomes, endAll } = start({ deadline: limitOf('RequestLimits deadline') });

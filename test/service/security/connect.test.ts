@@ -34,7 +34,7 @@ const open = async (text: string, rest = '') => {
 /** In ms. A connection that is left behind ends only then. */
 const SHUTDOWN_TIMEOUT = 40_000;
 const startPatient = (environment: Record<string, string> = {}) =>
-  start({ ...environment, SHUTDOWN_TIMEOUT: `${SHUTDOWN_TIMEOUT}ms` }, { requestLimits: { lockTimeout: 60_000 } });
+  start({ ...environment, SHUTDOWN_TIMEOUT: `${SHUTDOWN_TIMEOUT}ms` });
 
 const expectQuickStop = async () => {
   const startedAt = performance.now();

@@ -99,7 +99,7 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
     'test/service/database-failure.test.ts',
     'a connection that cannot be opened in time fails',
   ],
-  'RequestLimits lockTimeout': ['src/plants/locked-plants.test.ts', 'none would still wait for its lock'],
+  'RequestLimits lockTimeout': ['src/plants/locked-plants.test.ts', 'as long again as it waits for its lock'],
   'database/migrate.ts LOCK_TIMEOUT': ['test/system/migrate.test.ts', 'waits for a lock at most 2 s at a time'],
   'database/row-stream.ts PIECE': ['test/service/row-stream.test.ts', 'is in pieces of at most 16 KiB'],
   'database/silence-timeout.ts FACTOR': [

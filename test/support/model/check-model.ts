@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
-import { startTestService } from '../test-service.ts';
+import { shippedLocks, startTestService } from '../test-service.ts';
 import { takeProblems } from '../watch-answers.ts';
 import { createClock } from './clock.ts';
 import type { ModelStore } from './exchange.ts';
@@ -13,8 +13,9 @@ const ENVIRONMENT = { TRUST_PROXY: 'loopback', REQUEST_TIMEOUT: '60' };
 
 /** Starts two instances of the store on one database. */
 export const startModelStore = async () => {
-  const first = await startTestService(ENVIRONMENT);
-  const second = await startTestService(ENVIRONMENT, { databaseUrl: first.database.url });
+  const requestLimits = shippedLocks;
+  const first = await startTestService(ENVIRONMENT, { requestLimits });
+  const second = await startTestService(ENVIRONMENT, { requestLimits, databaseUrl: first.database.url });
   const client = createHttpClient([first, second].map(({ baseUrl }) => Number(new URL(baseUrl).port)));
   const clock = createClock();
   const counts: Record<string, number> = {};

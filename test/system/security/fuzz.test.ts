@@ -3,8 +3,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Client } from 'pg';
-import { errorCodes } from '../../../src/api-errors.ts';
 import { type DatabaseLease, leaseEmbeddedPostgres } from '../../../src/embedded-postgres/embedded-postgres.ts';
+import { errors } from '../../../src/errors.ts';
 import { type Conversation, conversation } from '../../support/fuzz/conversations.ts';
 import { TOKEN } from '../../support/fuzz/request-parts.ts';
 import { createTally } from '../../support/fuzz/tally.ts';
@@ -107,7 +107,7 @@ const hold = async (sent: Conversation): Promise<{ sent: Conversation; answers: 
   }
 };
 
-const ERROR_STATUSES = new Map<unknown, number>(errorCodes.map(({ code, status }) => [code, status]));
+const ERROR_STATUSES = new Map<unknown, number>(Object.values(errors).map(({ code, status }) => [code, status]));
 
 /** The problems with the answers on one connection. */
 const faultsOf = ({ framed, requests }: Conversation, answers: RawAnswer[]): string[] => {
