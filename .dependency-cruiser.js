@@ -2,7 +2,7 @@
 const shared = ['http', 'bodies', 'openapi', 'batching', 'database', 'generated'];
 
 /** What every folder may import. */
-const everywhere = ['errors.ts', 'store-error.ts'];
+const everywhere = ['errors.ts'];
 
 /**
  * Which folders of src/ a folder may import, besides itself. Unit tests may import more. The root files assemble the
@@ -11,20 +11,19 @@ const everywhere = ['errors.ts', 'store-error.ts'];
 const mayImport = {
   http: ['quote-value.ts'],
   bodies: ['http', 'quote-value.ts'],
-  server: ['http', 'operational-error.ts'],
+  server: ['http'],
   openapi: ['http'],
-  database: ['generated', 'operational-error.ts'],
+  database: ['generated'],
   batching: ['database'],
-  config: ['operational-error.ts', 'quote-value.ts'],
+  config: ['quote-value.ts'],
   observability: ['config', 'http', 'server', 'batching', 'version.ts'],
-  'embedded-postgres': ['operational-error.ts', 'secret-file.ts'],
+  'embedded-postgres': ['secret-file.ts'],
   health: shared,
   idempotency: shared,
   plants: [...shared, 'idempotency'],
   imports: [...shared, 'plants', 'quote-value.ts'],
   exports: [...shared, 'plants'],
-  limits: shared,
-  tokens: [...shared, 'limits', 'operational-error.ts'],
+  tokens: [...shared, 'operational-error.ts'],
   documentation: shared,
 };
 

@@ -2,7 +2,7 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { readConfig } from '../src/config/config.ts';
-import { sessionUrl } from '../src/database/session-url.ts';
+import { sessionUrl } from '../src/database/database-url.ts';
 
 // Runs in the image, for the compose files. Connects as the owner of the tables and creates the role of the service, or updates it.
 // Then runs the files that its arguments name.

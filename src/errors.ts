@@ -249,3 +249,37 @@ export const errors = defineErrors({
 });
 
 export type ErrorKind = keyof typeof errors;
+
+type StoreErrorOptions = {
+  headers?: Record<string, string> | undefined;
+  fields?: FieldError[] | undefined;
+  cause?: unknown;
+};
+
+/** Why a request has no success. The message is for clients, over HTTP as on the command line. */
+export class StoreError extends Error {
+  override name = 'StoreError';
+  readonly kind: ErrorKind;
+  /** Of the response, besides those that every response with its status has. */
+  readonly headers: Record<string, string> | undefined;
+  readonly fields: FieldError[] | undefined;
+
+  constructor(kind: ErrorKind, message = errors[kind].example, { headers, fields, cause }: StoreErrorOptions = {}) {
+    super(message, { cause });
+    this.kind = kind;
+    this.headers = headers;
+    this.fields = fields;
+  }
+
+  get code(): number {
+    return errors[this.kind].code;
+  }
+}
+
+export const isOfKind = (error: unknown, ...kinds: ErrorKind[]): error is StoreError =>
+  error instanceof StoreError && kinds.includes(error.kind);
+
+/** Not a bug, so no stack trace is printed: `message` says what is wrong and what to do. */
+export class OperationalError extends Error {
+  override name = 'OperationalError';
+}

@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { explainError } from './commands/explain-error.ts';
 import { addExportCommand } from './commands/export-command.ts';
 import { addImportCommand } from './commands/import-command.ts';
 import { parseBrowser, parsePort } from './commands/option-parsers.ts';
@@ -12,7 +11,7 @@ import { addSearchIndexCommand } from './commands/search-index-command.ts';
 import { serve } from './commands/serve.ts';
 import { openStudio } from './commands/studio.ts';
 import { addTokenCommands } from './commands/token-commands.ts';
-import { withSession } from './commands/with-database.ts';
+import { explainError, withSession } from './commands/with-database.ts';
 import { readConfig } from './config/config.ts';
 import { migrate } from './database/migrate.ts';
 import { createOpenApiDocument } from './openapi-document.ts';

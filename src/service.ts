@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
-import type { ObservedQueue } from './batching/queue-observer.ts';
-import { createWatchedQueues } from './batching/watched-queues.ts';
+import { createWatchedQueues, type ObservedQueue } from './batching/batch-queue.ts';
 import { createBodySlots } from './bodies/body-slots.ts';
 import type { Config } from './config/config.ts';
 import { createDatabase, createPool, describePool } from './database/database.ts';

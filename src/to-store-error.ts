@@ -1,8 +1,7 @@
 import { classifyDatabaseError, type DatabaseFailure, OutcomeUnknownError } from './database/database-error.ts';
 import { DatabaseNotMigratedError } from './database/migration-state.ts';
-import type { ErrorKind } from './errors.ts';
+import { type ErrorKind, StoreError } from './errors.ts';
 import { ImportInterruptedError, toInterruption } from './imports/import-errors.ts';
-import { StoreError } from './store-error.ts';
 
 /** The error of a response, for everything that is thrown. It never reveals internals. */
 export const toStoreError = (cause: unknown): StoreError => {

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
-import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
+import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObserver } from './batch-queue.ts';
 
 /** What an error is: the kind of a StoreError, or the name of another. */
 const nameOf = ({ name, kind = name }: Error & { kind?: string }): string => kind;

@@ -1,8 +1,31 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { setDeadline } from '../database/within-time.ts';
-import { StoreError } from '../store-error.ts';
-import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
+import { StoreError } from '../errors.ts';
+
+/** The state of a queue, for its observer. */
+export type ObservedQueue = {
+  /** How many items are waiting. */
+  length: () => number;
+  /** How many items were sent to PostgreSQL and have no outcome yet. */
+  inProgress: () => number;
+  /** The maximum number of waiting items. */
+  limit: number;
+  /** The approximate number of bytes that waiting items hold. */
+  bytes: () => number;
+  /** The maximum number of these bytes. */
+  byteLimit: number;
+};
+
+/** Observes the items of a queue. `Note`: what the observer stores for each item. */
+export type QueueObserver<Note = unknown> = {
+  /** Called when an item is queued, in the async context of its request. */
+  enter?(): Note;
+  /** Called when a waiting item is dropped. */
+  drop?(note: Note): void;
+  /** Called to run a batch of these items. Must call `run` once and return its result. */
+  around<Result>(notes: Note[], run: () => Promise<Result>): Promise<Result>;
+};
 
 export type BatchLimits = {
   /** The maximum number of batches in progress. Each uses one connection. */
@@ -77,7 +100,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
   /**
    * Sends an item with the next batch. The item is dropped if `isAbandoned` before it is sent.
    * @param timeout how long the item may wait for its outcome, in ms
-   * @throws {overloaded} or the error that `run` returns for the item
+   * @throws {StoreError} 1500 or the error that `run` returns for the item
    */
   const add = (item: Item, isAbandoned = () => false, timeout = limits.deadline): Promise<Result> => {
     if (timeout <= 0)
@@ -205,3 +228,18 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
 
 const isUnreachable = (outcome: unknown): outcome is Error =>
   outcome instanceof Error && classifyDatabaseError(outcome) === 'unreachable';
+
+/** The queues of a process, as long as it runs. */
+export const createWatchedQueues = () => {
+  const queues: ObservedQueue[] = [];
+  const sumOf = (numberOf: (queue: ObservedQueue) => number) => queues.reduce((sum, queue) => sum + numberOf(queue), 0);
+  return {
+    watch: (queue: ObservedQueue): void => void queues.push(queue),
+    /** What waits in them, and what is sent. */
+    inUse: () => ({
+      queued: sumOf(({ length }) => length()),
+      queuedBytes: sumOf(({ bytes }) => bytes()),
+      sent: sumOf(({ inProgress }) => inProgress()),
+    }),
+  };
+};

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 
 /** How long a body keeps its slot, in ms, even if others are waiting. */
 const MIN_HOLD_TIME = 2000;

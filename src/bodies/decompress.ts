@@ -8,7 +8,7 @@ import {
   inflateSync,
 } from 'node:zlib';
 import type { Request } from 'express';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 
 type Decompressor = {
   createStream: () => Transform & { bytesWritten: number };

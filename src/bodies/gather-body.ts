@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 import { type BodySlots, tooManyBodies } from './body-slots.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 

@@ -1,6 +1,6 @@
 import { parse as parseContentType } from 'content-type';
+import { StoreError } from '../errors.ts';
 import { quoteValue } from '../quote-value.ts';
-import { StoreError } from '../store-error.ts';
 
 const UTF_8 = ['utf-8'] as const;
 

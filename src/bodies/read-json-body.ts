@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Request, Response } from 'express';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 import type { BodySlots } from './body-slots.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 import { bodyDecompressor } from './decompress.ts';

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 import { resumeReading, tooManyPieces } from './gather-body.ts';
 import { createPieceLimit } from './piece-limit.ts';
 

@@ -7,8 +7,8 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { type Command, Option } from 'commander';
 import { decompressAll } from '../bodies/decompress.ts';
+import { OperationalError } from '../errors.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
-import { OperationalError } from '../operational-error.ts';
 import { print } from './output.ts';
 
 /** The file name for standard input or output. */

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { CONNECT_TIMEOUT } from '../database/database.ts';
+import { OperationalError } from '../errors.ts';
 import { createPlantExports } from '../exports/export-plants.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
-import { OperationalError } from '../operational-error.ts';
+import { plantQuerySchema } from '../plants/plant.ts';
 import type { PlantFilter } from '../plants/plant-pages.ts';
-import { plantQuerySchema } from '../plants/plant-parameters.ts';
 import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
 import { parseAs } from './option-parsers.ts';
-import { describeProgress, showProgress } from './progress.ts';
+import { describeProgress, showProgress } from './output.ts';
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
-import { parseDuration } from '../config/duration.ts';
+import { parseDuration } from '../config/variable-kinds.ts';
 
 /** Parses an option as the query parameter of the same meaning is parsed. */
 export const parseAs =

@@ -1,4 +1,4 @@
-import { OperationalError } from '../operational-error.ts';
+import { OperationalError } from '../errors.ts';
 
 /** Standard output cannot be written to. */
 export class OutputError extends OperationalError {
@@ -23,3 +23,52 @@ export const print = (text: string | Uint8Array): Promise<void> =>
 
 /** Writes a line for people to standard error, and does not wait for it. */
 export const note = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** How often to show progress, in ms: as a bar on a terminal, otherwise as a new line each time. */
+const TERMINAL_INTERVAL = 200;
+const LINE_INTERVAL = 10_000;
+const BAR_WIDTH = 20;
+const CLEAR_LINE = '\r\x1b[K';
+
+type Output = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number };
+
+/**
+ * Shows what `read` returns, on standard error.
+ * @param read gets the seconds since the start
+ * @returns a function that stops it
+ */
+export const showProgress = (read: (seconds: number) => string, output: Output = process.stderr): (() => void) => {
+  const { isTTY } = output;
+  const startedAt = performance.now();
+  const show = () => {
+    const text = read((performance.now() - startedAt) / 1000);
+    output.write(isTTY ? `${CLEAR_LINE}${text.slice(0, (output.columns ?? 80) - 1)}` : `${text}\n`);
+  };
+  const timer = setInterval(show, isTTY ? TERMINAL_INTERVAL : LINE_INTERVAL).unref();
+  return () => {
+    clearInterval(timer);
+    if (isTTY) output.write(CLEAR_LINE);
+  };
+};
+
+/**
+ * For example `[#####---------------]  25 %  250,000 rows  50,000 rows/s  0:15 left`.
+ * @param share from 0 to 1; NaN if the total is unknown
+ */
+export const describeProgress = (seconds: number, rows: number, share = Number.NaN): string => {
+  const done = [`${count(rows)} rows`, `${count(seconds > 0 ? rows / seconds : 0)} rows/s`];
+  if (Number.isNaN(share)) return done.join('  ');
+  // A file can grow while it is read.
+  const part = Math.min(share, 1);
+  const bar = '#'.repeat(part * BAR_WIDTH).padEnd(BAR_WIDTH, '-');
+  const left = part > 0 && part < 1 ? [`${duration((seconds / part) * (1 - part))} left`] : [];
+  return [`[${bar}]`, `${String(Math.floor(part * 100)).padStart(3)} %`, ...done, ...left].join('  ');
+};
+
+const count = (value: number) => Math.round(value).toLocaleString('en-US');
+
+const duration = (seconds: number): string => {
+  const whole = Math.ceil(seconds);
+  const parts = { hours: Math.floor(whole / 3600), minutes: Math.floor(whole / 60) % 60, seconds: whole % 60 };
+  return new Intl.DurationFormat('en', { style: 'digital', hoursDisplay: 'auto' }).format(parts).replace(/^0/, '');
+};

@@ -1,14 +1,20 @@
 import cluster from 'node:cluster';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { assertTimeLimits, type InspectedDatabase } from '../database/check-databases.ts';
-import { createDurabilityWatch } from '../database/durability.ts';
+import { createDurabilityWatch } from '../database/inspect-database.ts';
+import { OperationalError } from '../errors.ts';
 import { createLog, type Log } from '../observability/logger.ts';
 import { limitRequests } from '../request-limits.ts';
+import { readSecretFile, writeSecretFile } from '../secret-file.ts';
 import { createService } from '../service.ts';
-import { ensureLocalToken } from './local-token.ts';
+import { generateTokenText, hashTokenText, SCOPES, tokenState } from '../tokens/token.ts';
 import { waitForStopSignal } from './stop-signal.ts';
 import { announce, baseUrl } from './usage.ts';
-import { dataFolder, withDatabase } from './with-database.ts';
+import { dataFolder, withDatabase, withTokens } from './with-database.ts';
 import { createWorkers } from './workers.ts';
 
 /** Serves the API until a signal stops it, then releases everything. */
@@ -56,3 +62,32 @@ const serveAsWorker = async (config: Config, log: Log, stopSignal: Promise<unkno
   await service.stop();
   await log.flush();
 };
+
+/**
+ * The access token of this machine, to try the service with. The first start creates it and keeps it in the data
+ * folder, readable only by its owner.
+ * @returns its text, or undefined if it was revoked or has expired, in which case it is not replaced
+ * @throws {OperationalError} if its file cannot be written, in which case no token is created
+ */
+export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promise<string | undefined> =>
+  withTokens(databaseUrl, async (tokens) => {
+    const file = join(dataFolder, 'access-token');
+    const kept = existsSync(file) ? readSecretFile(file).trim() : undefined;
+    const token = kept && (await tokens.findByHash(hashTokenText(kept)));
+    if (token) return tokenState(token) === 'valid' ? kept : undefined;
+    // The file is missing or belongs to another database.
+    const name = `local-${hostname()}-${randomBytes(4).toString('hex')}`;
+    const text = generateTokenText();
+    // The file first, so that failing starts do not pile up tokens in the database.
+    try {
+      mkdirSync(dataFolder, { recursive: true });
+      writeSecretFile(file, `${text}\n`);
+    } catch (error) {
+      throw new OperationalError(
+        `The access token of this machine cannot be saved: ${(error as Error).message}. ` +
+          'Set DATA_DIR to a folder that this user can write to.',
+      );
+    }
+    await tokens.create({ name, scopes: SCOPES, expiresAt: null, text });
+    return text;
+  });

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { sessionUrl } from '../database/session-url.ts';
-import { freePort } from '../embedded-postgres/free-port.ts';
-import { OperationalError } from '../operational-error.ts';
+import { sessionUrl } from '../database/database-url.ts';
+import { freePort } from '../embedded-postgres/cluster.ts';
+import { OperationalError } from '../errors.ts';
 import { interruptible } from './stop-signal.ts';
 import { projectFolder, withSession } from './with-database.ts';
 

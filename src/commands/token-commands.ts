@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import { toWriteError } from '../database/database-error.ts';
-import { OperationalError } from '../operational-error.ts';
+import { OperationalError } from '../errors.ts';
 import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
 import type { TokenRepository } from '../tokens/token-repository.ts';
 import { parseExpiry, parseTokenName } from './option-parsers.ts';

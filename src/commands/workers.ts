@@ -1,12 +1,13 @@
-import cluster, { type Worker } from 'node:cluster';
+import type { Worker } from 'node:cluster';
+import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { OperationalError } from '../errors.ts';
 import { createMetricsServer } from '../observability/metrics-server.ts';
-import { OperationalError } from '../operational-error.ts';
 
 /** How long to wait before a dead worker is replaced, in ms, so that one that cannot start does not keep a core busy. */
 const REPLACEMENT_DELAY = 1000;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { OperationalError } from '../operational-error.ts';
+import { OperationalError } from '../errors.ts';
 import { HEAP_MIB, readConfig, variableNames } from './config.ts';
 
 const message = (environment: Record<string, string>) => {

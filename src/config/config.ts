@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OperationalError } from '../operational-error.ts';
+import { OperationalError } from '../errors.ts';
 import { quoteValue } from '../quote-value.ts';
 import {
   databaseUrl,

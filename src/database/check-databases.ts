@@ -1,8 +1,7 @@
 import type { Client } from 'pg';
-import { OperationalError } from '../operational-error.ts';
+import { OperationalError } from '../errors.ts';
+import { isPooled, namedSchema, quoteIdentifier } from './database-url.ts';
 import { type DatabaseFacts, inspectDatabase, readFacts } from './inspect-database.ts';
-import { isPooled } from './pooler.ts';
-import { namedSchema, quoteIdentifier } from './session-url.ts';
 import { assertNoPooledSchema, assertSchemaUsable, storeSchema } from './store-schema.ts';
 
 /** `facts`: undefined if the database does not respond. `variable` names it. */

@@ -3,8 +3,7 @@ import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { toConnectError } from './database-error.ts';
-import { isPooled } from './pooler.ts';
-import { sessionUrl } from './session-url.ts';
+import { isPooled, sessionUrl } from './database-url.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 export type Database = PrismaClient;

@@ -7,12 +7,11 @@ import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-util
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { type Client, Pool } from 'pg';
-import { OperationalError } from '../operational-error.ts';
+import { OperationalError } from '../errors.ts';
 import { CONNECT_TIMEOUT, withClient } from './database.ts';
 import { isLockTimeout } from './database-error.ts';
+import { assertSession, sessionUrl, withSchema } from './database-url.ts';
 import { migrationNames, migrationsFolder, readMigrationState } from './migration-state.ts';
-import { assertSession } from './pooler.ts';
-import { sessionUrl, withSchema } from './session-url.ts';
 import { createNamedSchema } from './store-schema.ts';
 
 /** The part of https://webassembly.github.io/spec/js-api that is used here. TypeScript declares it only in its DOM library. */

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { Client } from 'pg';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Database } from './database.ts';
-import { DURABILITY } from './durability.ts';
-import { readFacts } from './inspect-database.ts';
+import { DURABILITY, readFacts } from './inspect-database.ts';
 import { usableSchema } from './store-schema.ts';
 
 export const migrationsFolder = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Client, Query, type QueryArrayConfig } from 'pg';
 import { BULK_STATEMENT_TIMEOUT, CLIENT_CHECK_INTERVAL, connect } from './database.ts';
-import { sessionUrl } from './session-url.ts';
+import { sessionUrl } from './database-url.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** The size of the pieces of a stream, in bytes. The stall timeout of a response restarts with each piece that the client reads. */

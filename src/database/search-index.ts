@@ -1,9 +1,9 @@
 import { addAbortListener } from 'node:events';
 import type { Client } from 'pg';
-import { OperationalError } from '../operational-error.ts';
+import { OperationalError } from '../errors.ts';
 import { assertOwner } from './check-databases.ts';
 import { endWithClient, withClient } from './database.ts';
-import { assertSession } from './pooler.ts';
+import { assertSession } from './database-url.ts';
 
 /**
  * The optional index on names: GIN on their trigrams, with PostgreSQL's default settings. The predicate, which always holds,

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { BULK_LOCK_TIMEOUT, endWithClient } from './database.ts';
 import { classifyDatabaseError } from './database-error.ts';
-import { isPooled } from './pooler.ts';
+import { isPooled } from './database-url.ts';
 import { startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** Runs statements. */

@@ -1,8 +1,7 @@
 import type { Client } from 'pg';
-import { OperationalError } from '../operational-error.ts';
+import { OperationalError } from '../errors.ts';
+import { isPooled, namedSchema, quoteIdentifier } from './database-url.ts';
 import type { DatabaseFacts } from './inspect-database.ts';
-import { isPooled } from './pooler.ts';
-import { namedSchema, quoteIdentifier } from './session-url.ts';
 
 /**
  * The one schema of the store: the one that `?schema=` names; else the one in which the search path finds the migrated store;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
-import { OperationalError } from '../operational-error.ts';
+import { OperationalError } from '../errors.ts';
 
 /** The user and group that PostgreSQL runs as; undefined: those of this process. */
 export type ServerAccount = { uid: number; gid: number } | undefined;

@@ -1,11 +1,10 @@
 import type { Readable } from 'node:stream';
-import { type BulkTrace, untraced } from '../batching/bulk-trace.ts';
-import { createSlots } from '../batching/slots.ts';
+import { type BulkTrace, createSlots, untraced } from '../batching/bulk.ts';
 import { isStatementTimeout } from '../database/database-error.ts';
 import { openRowStream, type RowStreamOptions } from '../database/row-stream.ts';
 import { SilenceError } from '../database/silence-timeout.ts';
+import { StoreError } from '../errors.ts';
 import { type PlantFilter, selectPlants } from '../plants/plant-pages.ts';
-import { StoreError } from '../store-error.ts';
 import { type ExportFormat, type PlantRow, rowWriters } from './write-rows.ts';
 
 type PlantExportsOptions = {
@@ -35,7 +34,7 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
     /**
      * Reads all plants that match, ordered by id, as of a single point in time. Has no overall timeout.
      * @param use called once there are bytes to read, so an earlier error can still set the response status
-     * @throws {overloaded} {searchTooSlow} errors of PostgreSQL and of `use`
+     * @throws {StoreError} 1500, 1505 errors of PostgreSQL and of `use`
      */
     read: async (options: ReadOptions, use: (bytes: Readable) => Promise<void>): Promise<void> => {
       const { holder, format, progress, signal, ...filter } = options;

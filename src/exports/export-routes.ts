@@ -2,10 +2,10 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, RequestHandler, Response, Router } from 'express';
 import { z } from 'zod';
+import { StoreError } from '../errors.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
-import { plantQuerySchema } from '../plants/plant-parameters.ts';
-import { StoreError } from '../store-error.ts';
+import { plantQuerySchema } from '../plants/plant.ts';
 import type { PlantExports } from './export-plants.ts';
 import { exportFormats, rowWriters } from './write-rows.ts';
 

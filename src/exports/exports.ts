@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { BulkTrace } from '../batching/bulk-trace.ts';
+import type { BulkTrace } from '../batching/bulk.ts';
 import { createPlantExports } from './export-plants.ts';
 import { addExportRoutes } from './export-routes.ts';
 

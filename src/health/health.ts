@@ -1,11 +1,11 @@
 import { Router } from 'express';
 import type { Database } from '../database/database.ts';
-import { createDurabilityWatch } from '../database/durability.ts';
+import { createDurabilityWatch } from '../database/inspect-database.ts';
 import { assertReadyToServe } from '../database/migration-state.ts';
 import { withinTime } from '../database/within-time.ts';
+import { StoreError } from '../errors.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
-import { StoreError } from '../store-error.ts';
 
 type HealthOptions = {
   database: Database;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 
 /** If one of these is repeated, Node.js keeps the first, while a proxy may keep the last. */
 const SINGLE_HEADERS = ['Host', 'Authorization', 'Content-Type'];

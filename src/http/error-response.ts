@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { errors } from '../errors.ts';
-import type { StoreError } from '../store-error.ts';
+import { errors, type StoreError } from '../errors.ts';
 
 /** Error, the default body of every error response (specification §2). */
 export const errorSchema = z.object({

@@ -1,4 +1,4 @@
-import type { StoreError } from '../store-error.ts';
+import type { StoreError } from '../errors.ts';
 
 /** State of a request that its handlers share with each other, the server, the log, the metrics and the traces. */
 declare module 'express-serve-static-core' {

@@ -1,7 +1,7 @@
 import { parse } from 'node:querystring';
 import type { z } from 'zod';
+import { StoreError } from '../errors.ts';
 import { quoteValue } from '../quote-value.ts';
-import { StoreError } from '../store-error.ts';
 
 /**
  * Parses a query (Express setting `query parser`). A repeated parameter becomes an array.

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
-import { StoreError } from '../store-error.ts';
+import { z } from 'zod';
+import { errors, StoreError } from '../errors.ts';
+import { parametersOf } from '../openapi/openapi.ts';
 
 /** A request with an Idempotency-Key. */
 export type KeyedRequest = {
@@ -71,3 +73,21 @@ export const createKeyReader =
   };
 
 export type KeyReader = ReturnType<typeof createKeyReader>;
+
+/** What operations that take an Idempotency-Key have in addition. */
+export const idempotent = {
+  parameters: parametersOf(
+    'header',
+    z.object({
+      'Idempotency-Key': z
+        .string()
+        .regex(/^[!-~]{1,257}$/)
+        .optional()
+        .describe(
+          'A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in ' +
+            'double quotes. The same request with the same key has the same response, and is carried out once.',
+        ),
+    }),
+  ),
+  errors: [errors.keyInvalid, errors.keyReused, errors.keyNotSupported],
+};

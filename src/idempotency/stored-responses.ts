@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { isRowRefusal, isUniqueViolation } from '../database/database-error.ts';
 import type { ExpiredRows } from '../database/sweep.ts';
+import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { StoreError } from '../store-error.ts';
 import type { KeyedRequest } from './keyed-request.ts';
 
 /** `content`: what the response has besides what the request has; null if nothing. */
@@ -56,7 +56,7 @@ export const createStoredResponses = ({ database, retention }: { database: Datab
      * After a statement that stores responses failed: if it has changed nothing, because a response was stored for one of its keys
      * meanwhile, or has expired but is still there, it can be sent again.
      * @param attempt how often it was sent
-     * @throws {keyNotSupported} the error otherwise
+     * @throws {StoreError} 1303 the error otherwise
      */
     prepareNextAttempt: async (error: unknown, keys: readonly KeyedRequest[], attempt: number): Promise<void> => {
       if (isTooLong(error))
@@ -80,7 +80,7 @@ export const expiredResponses: ExpiredRows = {
 
 export type StoredResponses = ReturnType<typeof createStoredResponses>;
 
-/** @returns the response to a request. @throws {keyReused} */
+/** @returns the response to a request. @throws {StoreError} 1301 */
 export const readResponse = (keyed: KeyedRequest, { matches, ...response }: KeyedRow): StoredResponse => {
   if (matches === false) throw new StoreError('keyReused');
   if (matches) keyed.onReplay();

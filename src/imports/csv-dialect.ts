@@ -1,5 +1,5 @@
+import { StoreError } from '../errors.ts';
 import { quoteValue } from '../quote-value.ts';
-import { StoreError } from '../store-error.ts';
 
 /** The possible delimiters; the first is the default. */
 const DELIMITERS = [',', ';', '\t'];

@@ -1,4 +1,4 @@
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 import { createLineCounter } from './count-lines.ts';
 
 /** The encodings that spreadsheets write (https://encoding.spec.whatwg.org); the first is the default. */

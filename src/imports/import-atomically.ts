@@ -1,5 +1,5 @@
+import { StoreError } from '../errors.ts';
 import { lengthOf } from '../plants/plant.ts';
-import { StoreError } from '../store-error.ts';
 import {
   formatCount,
   type ImportOptions,

@@ -5,7 +5,7 @@ import { bodyDecompressor } from '../bodies/decompress.ts';
 import { readContentType } from '../bodies/media-type.ts';
 import { createBodyReader, decodeText, sendContinue } from '../bodies/read-json-body.ts';
 import { streamBody } from '../bodies/stream-body.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 import { CHARSETS, decodeCharset } from './decode-charset.ts';
 import type { ImportOptions, ImportRow, OnNoRows, ReadRows } from './import.ts';
 import { readCsv } from './read-csv.ts';

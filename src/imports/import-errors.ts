@@ -1,5 +1,5 @@
 import { classifyDatabaseError, type DatabaseFailure, OutcomeUnknownError } from '../database/database-error.ts';
-import { isOfKind, StoreError } from '../store-error.ts';
+import { isOfKind, StoreError } from '../errors.ts';
 import type { ImportCounts, ImportOptions, RowError } from './import.ts';
 
 /** How to repeat an import so that no row is stored twice or skipped: unchanged, or with this `onConflict`. */

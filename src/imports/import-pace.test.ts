@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { idTaken } from '../plants/plant-errors.ts';
+import { idTaken } from '../plants/plant.ts';
 import type { PlantRow } from './import.ts';
 import type { RowOutcome } from './import-tally.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { OutcomeUnknownError } from '../database/database-error.ts';
-import { idTaken } from '../plants/plant-errors.ts';
+import { idTaken } from '../plants/plant.ts';
 import type { ImportOptions, ImportRow, PlantRow } from './import.ts';
 import { ImportInterruptedError } from './import-errors.ts';
 import { importPlants } from './import-plants.ts';

@@ -1,4 +1,4 @@
-import { isOfKind } from '../store-error.ts';
+import { isOfKind } from '../errors.ts';
 import type { ImportOptions, ImportProgress, ImportSummary, ReadRows } from './import.ts';
 import { importAtomically } from './import-atomically.ts';
 import { ImportInterruptedError, repeatStored } from './import-errors.ts';

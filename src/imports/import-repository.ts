@@ -1,10 +1,9 @@
 import { isUnknownOnCitus, toCitusWriteError } from '../database/database-error.ts';
 import { createDistributionCheck } from '../database/distribution.ts';
 import type { PoolStatements, Statements } from '../database/statements.ts';
+import { StoreError } from '../errors.ts';
 import { insertStatement, toArrays } from '../plants/insert-plants.ts';
-import type { NewPlant } from '../plants/plant.ts';
-import { idTaken } from '../plants/plant-errors.ts';
-import { StoreError } from '../store-error.ts';
+import { idTaken, type NewPlant } from '../plants/plant.ts';
 import type { ImportOptions, PlantRow } from './import.ts';
 import type { RowOutcome } from './import-tally.ts';
 import { storeBatch } from './store-batch.ts';
@@ -33,7 +32,7 @@ const NEEDS_SESSION =
 type WriterOptions = Pick<ImportOptions, 'onConflict' | 'dryRun' | 'atomic'>;
 
 export type ImportRepository = {
-  /** `cut` closes the connections of the statements in progress. @throws {parameterWrong} errors of PostgreSQL */
+  /** `cut` closes the connections of the statements in progress. @throws {StoreError} 1005 errors of PostgreSQL */
   open: (options: WriterOptions, cut?: AbortSignal) => Promise<ImportWriter>;
 };
 

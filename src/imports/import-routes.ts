@@ -1,8 +1,7 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import { clientDisconnected } from '../bodies/gather-body.ts';
-import { closeIfUnread } from '../http/close-if-unread.ts';
-import { handleOtherMethods } from '../http/handle-error.ts';
+import { closeIfUnread, handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
 import { describeRefusal, importQuerySchema } from './import.ts';

@@ -1,6 +1,5 @@
 import { isRowRefusal } from '../database/database-error.ts';
-import { errors as kinds } from '../errors.ts';
-import { isOfKind } from '../store-error.ts';
+import { isOfKind, errors as kinds } from '../errors.ts';
 import {
   type ImportCounts,
   type ImportOptions,

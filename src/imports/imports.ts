@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { BulkTrace } from '../batching/bulk-trace.ts';
+import type { BulkTrace } from '../batching/bulk.ts';
 import type { BodySlots } from '../bodies/body-slots.ts';
 import { createPool } from '../database/database.ts';
 import { createPoolStatements } from '../database/statements.ts';

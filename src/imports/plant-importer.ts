@@ -1,6 +1,5 @@
-import { type BulkTrace, untraced } from '../batching/bulk-trace.ts';
-import { createSlots } from '../batching/slots.ts';
-import { StoreError } from '../store-error.ts';
+import { type BulkTrace, createSlots, untraced } from '../batching/bulk.ts';
+import { StoreError } from '../errors.ts';
 import {
   addCounts,
   type ImportCounts,
@@ -64,7 +63,7 @@ export const createPlantImporter = (options: PlantImporterOptions) => {
     /**
      * Calls `onEnd` once, even if the client has disconnected. If the signal is aborted, the import stops; its statements in
      * progress are cut off after `grace`.
-     * @throws {overloaded} too many imports are in progress; errors of `read` and `importPlants`
+     * @throws {StoreError} 1500 too many imports are in progress; errors of `read` and `importPlants`
      */
     run: async ({ token, query, read, signal }: Import, onEnd: (end: ImportEnd) => void): Promise<ImportSummary> => {
       const release = slots.take(token);

@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse';
 import { decodeText } from '../bodies/read-json-body.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 import { countLineEnds } from './count-lines.ts';
 import { recognizeDialect } from './csv-dialect.ts';
 import { createCsvHead } from './csv-head.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { StoreError } from '../errors.ts';
 import { MAX_INT64, MIN_INT64, plantSchema } from '../plants/plant.ts';
 import { quoteValue } from '../quote-value.ts';
-import { StoreError } from '../store-error.ts';
 import { toColumnName } from './csv-dialect.ts';
 import type { ImportRow, OnNoRows } from './import.ts';
 import { type CsvField, type CsvRecord, readCsvRecords } from './read-csv-records.ts';

@@ -1,8 +1,7 @@
 import { createByteBuffer } from '../bodies/byte-buffer.ts';
 import { decodeText, parseJson, parseJsonText } from '../bodies/read-json-body.ts';
-import { errors } from '../errors.ts';
+import { errors, StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
-import { StoreError } from '../store-error.ts';
 import { formatCount, type ImportRow, type OnNoRows } from './import.ts';
 import { splitJsonArray } from './split-json-array.ts';
 import { type Line, splitLines } from './split-lines.ts';

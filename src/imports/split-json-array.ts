@@ -1,5 +1,5 @@
 import { endOfString } from '../bodies/exact-json.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 
 /** How many characters to read before giving others a turn, within an element. */
 const CHECK_INTERVAL = 1024;

@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { OutcomeUnknownError } from '../database/database-error.ts';
-import type { NewPlant } from '../plants/plant.ts';
-import { idTaken } from '../plants/plant-errors.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
+import { idTaken, type NewPlant } from '../plants/plant.ts';
 import { storeBatch as storeRows } from './store-batch.ts';
 
 const databaseError = (code: string) => Object.assign(new Error(code), { code });

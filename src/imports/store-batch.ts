@@ -1,7 +1,6 @@
 import { classifyDatabaseError, isRowRefusal, toWriteError } from '../database/database-error.ts';
 import { firstsById, inHalves } from '../plants/insert-plants.ts';
-import type { NewPlant } from '../plants/plant.ts';
-import { idTaken } from '../plants/plant-errors.ts';
+import { idTaken, type NewPlant } from '../plants/plant.ts';
 
 /** The maximum number of attempts if PostgreSQL aborts a batch because of a conflict with another transaction. */
 const MAX_ATTEMPTS = 5;

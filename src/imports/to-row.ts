@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { StoreError } from '../errors.ts';
 import { describeFields } from '../http/parse-request.ts';
 import type { newPlantSchema } from '../plants/plant.ts';
-import { StoreError } from '../store-error.ts';
 import type { ImportRow, RowError } from './import.ts';
 
 /** A NewPlant. The format determines how its id is written. */

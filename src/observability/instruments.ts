@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
+import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
 import type { Config } from '../config/config.ts';
-import type { StoreError } from '../store-error.ts';
+import type { StoreError } from '../errors.ts';
 import type { InUse, MetricsOptions, PoolState } from './metrics.ts';
 import { createMetricsServer } from './metrics-server.ts';
 

@@ -1,5 +1,5 @@
 import { Gauge, Histogram, type Registry } from '@prometheus-io/client';
-import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
+import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
 
 /** Up to the largest batch; see batchItems in request-limits.ts. */
 const SIZE_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500];

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api';
-import { createQueueTracing } from './trace-queues.ts';
+import { createQueueTracing } from './tracing.ts';
 
 test('the span of a request that is dropped in a queue ends as an error', () => {
   const calls: unknown[] = [];

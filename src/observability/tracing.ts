@@ -1,7 +1,19 @@
 import { setTimeout } from 'node:timers/promises';
-import { context, DiagLogLevel, diag } from '@opentelemetry/api';
+import {
+  context,
+  DiagLogLevel,
+  defaultTextMapGetter,
+  diag,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { setGlobalErrorHandler } from '@opentelemetry/core';
+import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
   detectResources,
@@ -19,12 +31,12 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
+import type { QueueObserver } from '../batching/batch-queue.ts';
+import type { BulkTrace } from '../batching/bulk.ts';
 import type { Config } from '../config/config.ts';
 import { version } from '../version.ts';
-import { createBulkTracing } from './trace-bulk.ts';
-import { createQueueTracing } from './trace-queues.ts';
-import { createRequestTracing } from './trace-requests.ts';
 
 /** Time limit for sending the last spans on shutdown, in ms, so that an unreachable collector cannot delay it. */
 const FLUSH_TIMEOUT = 500;
@@ -89,3 +101,111 @@ const logProblems = (logger: Logger) => {
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
 };
+
+const propagator = new W3CTraceContextPropagator();
+
+/**
+ * Makes each request a span, in the client's trace if it sent one, and the parent of all spans of its work. The response
+ * names it (`traceresponse`, https://w3c.github.io/trace-context/#trace-context-http-response-headers-format).
+ */
+export const createRequestTracing =
+  ({ tracer }: { tracer: Tracer }): RequestHandler =>
+  (request, response, next) => {
+    const { method, headers, path, httpVersion } = request;
+    const attributes = {
+      'http.request.method': method,
+      'url.scheme': 'http',
+      'url.path': path,
+      'network.protocol.version': httpVersion,
+    };
+    const parent = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
+    const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
+    const { traceId, spanId, traceFlags } = span.spanContext();
+    response.locals.traceId = traceId;
+    response.setHeader('traceresponse', `00-${traceId}-${spanId}-0${traceFlags}`);
+    response.once('close', () => {
+      const { headersSent, statusCode, locals } = response;
+      const route = request.route?.path;
+      if (route !== undefined) span.updateName(`${method} ${route}`);
+      const failure = failureOf(headersSent, statusCode);
+      if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.setAttributes({
+        'http.route': route,
+        'http.response.status_code': headersSent ? statusCode : undefined,
+        'plant_store.error.code': locals.error?.code,
+        'error.type': failure,
+      });
+      span.end();
+    });
+    context.with(trace.setSpan(parent, span), next);
+  };
+
+/** A client error (4xx) is not a failure of the server's span (semantic conventions for HTTP server spans). */
+const failureOf = (hasStatus: boolean, status: number) => {
+  if (!hasStatus) return 'aborted';
+  return status >= 500 ? String(status) : undefined;
+};
+
+/** The queues whose batches serve several requests. In the others a statement is a child span of its only request. */
+const SHARED_QUEUES = ['writes', 'reads', 'pages'];
+
+/**
+ * Follows sampled requests through a queue into the batch that serves them. A batch belongs to the trace of its first
+ * sampled request; links connect it with the queue spans of the others.
+ * @returns a function that takes the queue's name, and returns undefined if its batches serve one request each
+ */
+export const createQueueTracing =
+  ({ tracer }: { tracer: Tracer }) =>
+  (queue: string): QueueObserver<Span | undefined> | undefined => {
+    if (!SHARED_QUEUES.includes(queue)) return undefined;
+    const attributes = { 'plant_store.queue': queue };
+    const startBatch = ([first, ...others]: Span[], size: number) => {
+      if (first === undefined) return undefined;
+      const options = { attributes: { ...attributes, 'plant_store.batch.items': size } };
+      const batch = tracer.startSpan('batch', options, trace.setSpan(ROOT_CONTEXT, first));
+      first.end();
+      for (const span of others) {
+        span.addLink({ context: batch.spanContext() }).end();
+        batch.addLink({ context: span.spanContext() });
+      }
+      return batch;
+    };
+    return {
+      enter: () => {
+        const isSampled = trace.getActiveSpan()?.spanContext().traceFlags === TraceFlags.SAMPLED;
+        return isSampled ? tracer.startSpan('queue', { attributes }) : undefined;
+      },
+      drop: (span) => span?.setAttribute('error.type', 'dropped').setStatus({ code: SpanStatusCode.ERROR }).end(),
+      around: (spans, run) => {
+        const sampled = spans.filter((span) => span !== undefined);
+        const batch = startBatch(sampled, spans.length);
+        const active = batch ? trace.setSpan(ROOT_CONTEXT, batch) : ROOT_CONTEXT;
+        return context.with(active, () => run().finally(() => batch?.end()));
+      },
+    };
+  };
+
+/**
+ * Makes an import or export one span, a child of the request's. Its statements get no spans: there is one for every hundred
+ * to thousands of rows, however many rows there are.
+ */
+export const createBulkTracing =
+  ({ tracer }: { tracer: Tracer }): BulkTrace =>
+  async (name, run) => {
+    const span = tracer.startSpan(name);
+    const note = (values: Record<string, number | string>) => {
+      for (const [key, value] of Object.entries(values))
+        span.setAttribute(`plant_store.${name}.${toSnake(key)}`, value);
+    };
+    try {
+      return await context.with(trace.deleteSpan(context.active()), () => run(note));
+    } catch (error) {
+      span.setAttribute('error.type', (error as Error).name).setStatus({ code: SpanStatusCode.ERROR });
+      throw error;
+    } finally {
+      span.end();
+    }
+  };
+
+/** https://opentelemetry.io/docs/specs/semconv/general/naming/ */
+const toSnake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

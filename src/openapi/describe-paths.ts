@@ -1,8 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
-import { capitalize, type ErrorCode, type ErrorKind, errors } from '../errors.ts';
+import { capitalize, type ErrorCode, type ErrorKind, errors, StoreError } from '../errors.ts';
 import { toErrorResponse } from '../http/error-response.ts';
-import { StoreError } from '../store-error.ts';
 import { type HeaderName, headersOf } from './headers.ts';
 import {
   type Content,

@@ -1,11 +1,10 @@
 import type { Database } from '../database/database.ts';
 import { isRowRefusal } from '../database/database-error.ts';
+import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import { byteaArray, type StoredResponses } from '../idempotency/stored-responses.ts';
-import { StoreError } from '../store-error.ts';
-import type { NewPlant } from './plant.ts';
-import { idTaken } from './plant-errors.ts';
+import { idTaken, type NewPlant } from './plant.ts';
 
 /** A plant to store. `keyed`: its request, if that has an Idempotency-Key. */
 type PlantToStore = NewPlant & { keyed?: KeyedRequest | undefined };

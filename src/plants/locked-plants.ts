@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { BatchLimits } from '../batching/batch-queue.ts';
-import { createStatementQueue, type Statement, type StatementQueue } from '../batching/statement-queue.ts';
+import { createStatementQueue, type Statement, type StatementQueue } from '../batching/queues.ts';
 import { isLockTimeout } from '../database/database-error.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 
 /** The pause before the next attempt, in ms. */
 const PAUSE = 100;
@@ -63,7 +63,7 @@ export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: Loc
     /**
      * Waits for the first attempt to write a plant, and tries again while it is locked.
      * @param first undefined if it is known to be locked
-     * @throws {overloaded} the plant stayed locked, so nothing was changed; errors of both attempts
+     * @throws {StoreError} 1500 the plant stayed locked, so nothing was changed; errors of both attempts
      */
     retry: async <Result>(id: bigint, first: Promise<Result> | undefined, write: Write<Result>): Promise<Result> => {
       try {

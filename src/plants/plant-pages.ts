@@ -1,7 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { MIN_INT64 } from './plant.ts';
-import { MAX_LIMIT } from './plant-parameters.ts';
+import { MAX_LIMIT, MIN_INT64 } from './plant.ts';
 
 /** At most `limit` plants with ids above `after`, in the order of ids. */
 export type PageRequest = { limit: number; after?: bigint | undefined };

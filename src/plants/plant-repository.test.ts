@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Database } from '../database/database.ts';
 import { createStoredResponses } from '../idempotency/stored-responses.ts';
-import { idTaken, plantUnknown } from './plant-errors.ts';
+import { idTaken, plantUnknown } from './plant.ts';
 import { createPlantRepository } from './plant-repository.ts';
 
 /** What an error is: the kind of a StoreError, or the name of another. */

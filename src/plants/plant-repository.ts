@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { toCitusWriteError, toWriteError } from '../database/database-error.ts';
 import { createDistributionCheck } from '../database/distribution.ts';
+import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import {
@@ -11,10 +12,8 @@ import {
   type StoredResponse,
   type StoredResponses,
 } from '../idempotency/stored-responses.ts';
-import { StoreError } from '../store-error.ts';
 import { createInsertPlants } from './insert-plants.ts';
-import type { PlantChange, Preconditions, StoredPlant } from './plant.ts';
-import { plantUnknown, preconditionFailed } from './plant-errors.ts';
+import { type PlantChange, type Preconditions, plantUnknown, preconditionFailed, type StoredPlant } from './plant.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
 
 /** A request to change or delete a plant. */
@@ -106,7 +105,7 @@ export const createPlantRepository = ({ database, responses }: RepositoryOptions
       return new Map(rows.map(({ id, name, tag }) => [id, name === null ? 'long' : toStoredPlant({ id, name, tag })]));
     },
 
-    /** @returns the plant, regardless of its size. @throws {plantUnknown} */
+    /** @returns the plant, regardless of its size. @throws {StoreError} 1201 */
     find: async (id: bigint): Promise<StoredPlant> => {
       const [row] = await database.$queryRaw<Row[]>`SELECT id, name, tag FROM plants WHERE id = ${id}`;
       if (row === undefined) throw plantUnknown(id);
@@ -116,7 +115,7 @@ export const createPlantRepository = ({ database, responses }: RepositoryOptions
     /**
      * Changes or deletes a plant if it meets the preconditions.
      * @returns the plant as it is now, or as it was when the first request with the key changed it; undefined if it was deleted
-     * @throws {plantUnknown} {preconditionFailed} {keyReused} {keyNotSupported} {OutcomeUnknownError} errors of
+     * @throws {StoreError} 1201, 1204, 1301, 1303 {OutcomeUnknownError} errors of
      *   PostgreSQL, if it has undone the statement
      */
     change: async (request: ChangeRequest): Promise<StoredPlant | undefined> => {
@@ -171,7 +170,7 @@ const contentOf = ({ name, tag }: PlantChange) =>
     ? Prisma.sql`NULL::json`
     : Prisma.sql`json_build_object('name', plants.name, 'tag', plants.tag)`;
 
-/** @throws {plantUnknown} {preconditionFailed} */
+/** @throws {StoreError} 1201, 1204 */
 const toPlant = (id: bigint, change: PlantChange | 'delete', { status, content }: StoredResponse) => {
   if (status === STATUS.missing) throw plantUnknown(id);
   if (status === STATUS.unmet) throw preconditionFailed(id);

@@ -7,15 +7,18 @@ import { evaluatePreconditions, parsePreconditions } from '../http/preconditions
 import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
 import type { KeyReader } from '../idempotency/keyed-request.ts';
 import {
+  cursorAfter,
   newPlantSchema,
+  noQuerySchema,
   type Plant,
   type PlantChange,
   plantPatchSchema,
+  plantPathSchema,
+  plantQuerySchema,
   plantSchema,
+  preconditionFailed,
   type StoredPlant,
 } from './plant.ts';
-import { preconditionFailed } from './plant-errors.ts';
-import { cursorAfter, noQuerySchema, plantPathSchema, plantQuerySchema } from './plant-parameters.ts';
 import { entityTag, representPage, representPlant } from './plant-representation.ts';
 import type { PlantService } from './plant-service.ts';
 

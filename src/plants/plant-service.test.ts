@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { BatchLimits } from '../batching/batch-queue.ts';
-import type { ObservedQueue } from '../batching/queue-observer.ts';
+import type { BatchLimits, ObservedQueue } from '../batching/batch-queue.ts';
 import { readConfig } from '../config/config.ts';
 import { limitRequests } from '../request-limits.ts';
-import { plantUnknown } from './plant-errors.ts';
+import { plantUnknown } from './plant.ts';
 import type { PlantRepository } from './plant-repository.ts';
 import { createPlantService, type PlantService } from './plant-service.ts';
 

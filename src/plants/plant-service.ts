@@ -1,13 +1,11 @@
-import { type BatchLimits, createBatchQueue } from '../batching/batch-queue.ts';
-import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
-import { createStatementQueue } from '../batching/statement-queue.ts';
+import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObserver } from '../batching/batch-queue.ts';
+import { createStatementQueue } from '../batching/queues.ts';
 import { isStatementTimeout, OutcomeUnknownError } from '../database/database-error.ts';
 import { DatabaseTimeoutError, startTimer } from '../database/within-time.ts';
+import { StoreError } from '../errors.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
-import { StoreError } from '../store-error.ts';
 import { createLockedPlants } from './locked-plants.ts';
-import { type NewPlant, type StoredPlant, textBytes } from './plant.ts';
-import { plantUnknown } from './plant-errors.ts';
+import { type NewPlant, plantUnknown, type StoredPlant, textBytes } from './plant.ts';
 import type { PageRequest, PlantFilter, PlantPage } from './plant-pages.ts';
 import type { ChangeRequest, PlantRepository } from './plant-repository.ts';
 
@@ -37,7 +35,7 @@ const lateRead = () => new DatabaseTimeoutError();
 const lateWrite = () => new OutcomeUnknownError(LATE);
 const lateSearch = () => new StoreError('searchTooSlow');
 
-/** The operations on plants. All throw {overloaded} or any database error, and changes {OutcomeUnknownError}. */
+/** The operations on plants. All throw {StoreError} 1500 or any database error, and changes {OutcomeUnknownError}. */
 export const createPlantService = ({ repository, limits, observeQueue }: PlantServiceOptions) => {
   const settingsOf = (name: QueueName, lateError: () => Error) => ({
     lateError,
@@ -89,7 +87,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   return {
     /**
      * Stores a plant and resolves once it is committed.
-     * @throws {idTaken} {keyReused}
+     * @throws {StoreError} 1004, 1301
      */
     create: (newPlant: NewPlant, isAbandoned: IsAbandoned, keyed?: KeyedRequest): Promise<void> => {
       noteRequest();
@@ -112,7 +110,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       return locked.retry(request.id, first, { send, bytes: bytesOfChange(request), timeLeft, isAbandoned });
     },
 
-    /** @throws {plantUnknown} */
+    /** @throws {StoreError} 1201 */
     find: async (id: bigint, isAbandoned: IsAbandoned): Promise<StoredPlant> => {
       noteRequest();
       const timeLeft = startTimer(limits.reads.deadline);
@@ -121,7 +119,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       return longReads({ send: () => repository.find(id), bytes: 0, timeout: timeLeft(), isAbandoned });
     },
 
-    /** @throws {searchTooSlow} */
+    /** @throws {StoreError} 1505 */
     list: async (request: PageRequest & PlantFilter, isAbandoned: IsAbandoned): Promise<PlantPage> => {
       noteRequest();
       const { ids, tag, nameContains, ...page } = request;

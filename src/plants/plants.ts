@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { ObservedQueue, QueueObserver } from '../batching/queue-observer.ts';
+import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
 import type { BodySlots } from '../bodies/body-slots.ts';
 import type { Database } from '../database/database.ts';
 import type { ExpiredRows } from '../database/sweep.ts';

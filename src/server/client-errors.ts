@@ -1,9 +1,9 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { StoreError } from '../errors.ts';
 import { toErrorResponse } from '../http/error-response.ts';
 import { DEFAULT_HEADERS } from '../http/response-headers.ts';
 import { sendJson } from '../http/send-json.ts';
-import { StoreError } from '../store-error.ts';
 import type { Connections } from './connections.ts';
 
 /** The code of the error for a request that does not arrive within `requestTimeout`. */

@@ -1,8 +1,7 @@
-import type { Request, RequestHandler } from 'express';
-import { clientAddress } from '../limits/client-address.ts';
-import { createFailedTokens } from '../limits/failed-tokens.ts';
-import type { RateLimit } from '../limits/rate-limit.ts';
-import { StoreError } from '../store-error.ts';
+import type { Request, RequestHandler, Response } from 'express';
+import { StoreError } from '../errors.ts';
+import { clientAddress, createFailedTokens } from './failed-tokens.ts';
+import type { RateLimit } from './rate-limit.ts';
 import type { Scope } from './token.ts';
 import type { VerifyToken } from './token-verifier.ts';
 
@@ -62,3 +61,36 @@ const tooManyWrongTokens = (wait: number) =>
 const tokenMissing = () => new StoreError('tokenMissing', undefined, { headers: challenge() });
 
 export const tokenNotValid = () => new StoreError('tokenNotValid', undefined, { headers: challenge('invalid_token') });
+
+/**
+ * Checks the token of a request repeatedly until its response is sent, for requests that may take hours.
+ * @returns a signal that is aborted with code 1101 once the token is revoked or expired
+ */
+export type WatchToken = (request: Request, response: Response) => AbortSignal;
+
+type TokenWatchOptions = {
+  verifyToken: VerifyToken;
+  /** In ms. */
+  interval: number;
+};
+
+export const createTokenWatch =
+  ({ verifyToken, interval }: TokenWatchOptions): WatchToken =>
+  (request, response) => {
+    const ending = new AbortController();
+    const text = bearerToken(request) ?? '';
+    const check = () =>
+      verifyToken(text, 'again').then(
+        (token) => {
+          if (token === undefined) ending.abort(tokenNotValid());
+        },
+        // The database is unreachable, which says nothing about the token. The next check may tell.
+        () => {},
+      );
+    const timer = setInterval(check, interval);
+    // Logs, metrics, traces and pipelines listen as well: one more than Node.js takes for a leak.
+    response.setMaxListeners(20);
+    response.once('close', () => clearInterval(timer));
+    if (response.destroyed) clearInterval(timer);
+    return ending.signal;
+  };

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { isUniqueViolation } from '../database/database-error.ts';
+import { OperationalError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { OperationalError } from '../operational-error.ts';
 import { generateTokenText, hashTokenText, type Scope, type Token } from './token.ts';
 
 type NewToken = Pick<Token, 'name' | 'expiresAt'> & { scopes: readonly Scope[]; text?: string };

@@ -1,8 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { BatchLimits } from '../batching/batch-queue.ts';
-import { createLookUpQueue } from '../batching/look-up-queue.ts';
-import type { ObservedQueue } from '../batching/queue-observer.ts';
+import type { BatchLimits, ObservedQueue } from '../batching/batch-queue.ts';
+import { createLookUpQueue } from '../batching/queues.ts';
 import { type CheckedToken, hashTokenText, tokenState, type VerifiedToken } from './token.ts';
 import type { TokenRepository } from './token-repository.ts';
 

@@ -1,13 +1,12 @@
 import type { Logger } from 'pino';
-import type { ObservedQueue } from '../batching/queue-observer.ts';
+import type { ObservedQueue } from '../batching/batch-queue.ts';
 import type { Database } from '../database/database.ts';
-import { createRateLimit } from '../limits/rate-limit.ts';
-import { endedWindows } from '../limits/rate-limit-repository.ts';
 import { createJwtVerifier, type JwtVerifierOptions } from './jwt-verifier.ts';
-import { createRequireScope } from './require-scope.ts';
+import { createRateLimit } from './rate-limit.ts';
+import { endedWindows } from './rate-limit-repository.ts';
+import { createRequireScope, createTokenWatch } from './require-scope.ts';
 import { createTokenRepository } from './token-repository.ts';
 import { createTokenVerifier, type TokenLimits } from './token-verifier.ts';
-import { createTokenWatch } from './watch-token.ts';
 
 type TokensOptions = {
   database: Database;

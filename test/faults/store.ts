@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../../src/embedded-postgres/free-port.ts';
+import { freePort } from '../../src/embedded-postgres/cluster.ts';
 import { spawnChild } from '../support/children.ts';
 import { NOTHING_SET, projectFolder } from '../support/store-process.ts';
 import { waitUntil } from '../support/wait-until.ts';

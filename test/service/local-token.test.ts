@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { ensureLocalToken } from '../../src/commands/local-token.ts';
+import { ensureLocalToken } from '../../src/commands/serve.ts';
 import { generateTokenText } from '../../src/tokens/token.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
 import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
-import { idTaken } from '../../src/plants/plant-errors.ts';
+import { idTaken } from '../../src/plants/plant.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
 import { onCitus, unless } from '../support/skip.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';

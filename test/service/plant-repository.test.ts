@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
 import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
-import type { Preconditions } from '../../src/plants/plant.ts';
-import { plantUnknown, preconditionFailed } from '../../src/plants/plant-errors.ts';
+import { type Preconditions, plantUnknown, preconditionFailed } from '../../src/plants/plant.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
 import { entityTag } from '../../src/plants/plant-representation.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';

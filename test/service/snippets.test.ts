@@ -1,7 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from '@jest/globals';
-import { snippets } from '../../src/plants/plant-snippets.ts';
+import { snippets } from '../../src/plants/plant-openapi.ts';
 import { testUnless } from '../support/skip.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { readConfig } from '../../src/config/config.ts';
 import { assertTimeLimits } from '../../src/database/check-databases.ts';
 import { inspectDatabase } from '../../src/database/inspect-database.ts';
-import { freePort } from '../../src/embedded-postgres/free-port.ts';
+import { freePort } from '../../src/embedded-postgres/cluster.ts';
 import { createService } from '../../src/service.ts';
 import { otherSessions } from '../support/other-sessions.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GenericContainer, Network, type StartedNetwork, Wait } from 'testcontainers';
-import { freePort } from '../../src/embedded-postgres/free-port.ts';
+import { freePort } from '../../src/embedded-postgres/cluster.ts';
 import type { CitusNode } from './citus-database.ts';
 import { docker, findImageObstacle } from './docker.ts';
 import { createPostgresServer, PASSWORD, query, USER } from './postgres-server.ts';

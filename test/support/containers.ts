@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { freePort } from '../../src/embedded-postgres/free-port.ts';
+import { freePort } from '../../src/embedded-postgres/cluster.ts';
 import { docker, findImageObstacle } from './docker.ts';
 import { NOTHING_SET, projectFolder } from './store-process.ts';
 import { succeeds } from './succeeds.ts';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { openSync } from 'node:fs';
-import { freePort } from '../../src/embedded-postgres/free-port.ts';
+import { freePort } from '../../src/embedded-postgres/cluster.ts';
 import { spawnChild } from './children.ts';
 import { projectFolder } from './store-process.ts';
 import { waitUntil } from './wait-until.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chownSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { freePort } from '../../src/embedded-postgres/free-port.ts';
+import { freePort } from '../../src/embedded-postgres/cluster.ts';
 import { findServerAccount } from '../../src/embedded-postgres/server-account.ts';
 import { spawnChild } from './children.ts';
 import { query } from './postgres-server.ts';

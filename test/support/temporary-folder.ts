@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findServer } from '../../src/embedded-postgres/postmaster-pid.ts';
+import { findServer } from '../../src/embedded-postgres/cluster.ts';
 import { findServerAccount } from '../../src/embedded-postgres/server-account.ts';
 
 /** Makes a folder that the account of the embedded PostgreSQL can read, even if root runs the tests. */

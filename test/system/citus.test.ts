@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
-import { cursorAfter } from '../../src/plants/plant-parameters.ts';
+import { cursorAfter } from '../../src/plants/plant.ts';
 import { findCitusObstacle, startCitusCluster } from '../support/citus-cluster.ts';
 import { createCitusDatabase, databaseOn } from '../support/citus-database.ts';
 import { otherSessions } from '../support/other-sessions.ts';

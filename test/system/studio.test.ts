@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
-import { freePort } from '../../src/embedded-postgres/free-port.ts';
+import { freePort } from '../../src/embedded-postgres/cluster.ts';
 import { killChildren } from '../support/children.ts';
 import { runCommand, spawnCommand } from '../support/store-process.ts';
 import { startStudio, studioCommand } from '../support/studio.ts';

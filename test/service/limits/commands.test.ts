@@ -6,9 +6,9 @@ import { afterEach, describe, jest } from '@jest/globals';
 import { Command } from 'commander';
 import { addImportCommand } from '../../../src/commands/import-command.ts';
 import { parseExpiry, parsePort, parseTokenName } from '../../../src/commands/option-parsers.ts';
-import { showProgress } from '../../../src/commands/progress.ts';
+import { showProgress } from '../../../src/commands/output.ts';
 import { readConfig } from '../../../src/config/config.ts';
-import { createDurabilityWatch } from '../../../src/database/durability.ts';
+import { createDurabilityWatch } from '../../../src/database/inspect-database.ts';
 import { readJson } from '../../../src/imports/read-json.ts';
 import { edge, limitOf, succeeds } from '../../support/limits/edge.ts';
 import { useTestDatabase } from '../../support/use-test-database.ts';
@@ -65,7 +65,7 @@ describe('the command import', () => {
       ];
     },
   });
-  edge('commands/import-files.ts MAX_ARRAY_BYTES', 'reads a JSON array of at most so many bytes', {
+  edge('commands/import-command.ts MAX_ARRAY_BYTES', 'reads a JSON array of at most so many bytes', {
     value: 100,
     is: [1, 1, 1002],
     of: (size) => {
@@ -89,17 +89,17 @@ describe('a command that takes long', () => {
     return length;
   };
 
-  edge('commands/progress.ts TERMINAL_INTERVAL', 'shows its progress five times a second on a terminal', {
+  edge('commands/output.ts TERMINAL_INTERVAL', 'shows its progress five times a second on a terminal', {
     is: [0, 1, 1],
     of: (milliseconds) => linesAfter(milliseconds, true),
   });
-  edge('commands/progress.ts LINE_INTERVAL', 'prints its progress every ten seconds elsewhere', {
+  edge('commands/output.ts LINE_INTERVAL', 'prints its progress every ten seconds elsewhere', {
     is: [0, 1, 1],
     of: (milliseconds) => linesAfter(milliseconds, false),
   });
 });
 
-edge('database/durability.ts HOUR', 'an operator is warned of the same weakness once an hour', {
+edge('database/inspect-database.ts HOUR', 'an operator is warned of the same weakness once an hour', {
   is: [1, 2, 2],
   of: (milliseconds) => {
     const clock = jest.spyOn(performance, 'now').mockReturnValue(0);

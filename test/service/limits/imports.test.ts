@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { Request, Response } from 'express';
-import { createSlots } from '../../../src/batching/slots.ts';
+import { createSlots } from '../../../src/batching/bulk.ts';
 import { createBodySlots } from '../../../src/bodies/body-slots.ts';
 import { createCsvHead } from '../../../src/imports/csv-head.ts';
 import { type ImportOptions, type ImportRow, importQuerySchema, type PlantRow } from '../../../src/imports/import.ts';

@@ -145,22 +145,22 @@ describe('the keys of the identity provider', () => {
     return fetches;
   };
 
-  edge('tokens/remote-keys.ts COOLDOWN', 'are fetched for an unknown key id 30 seconds after the last time', {
+  edge('tokens/jwt-verifier.ts COOLDOWN', 'are fetched for an unknown key id 30 seconds after the last time', {
     is: [1, 2, 2],
     of: async (milliseconds) => fetchesAfter(milliseconds, await sign({}, 'unknown'), await sign()),
   });
-  edge('tokens/remote-keys.ts FETCH_INTERVAL', 'are fetched again five seconds after a failure', {
+  edge('tokens/jwt-verifier.ts FETCH_INTERVAL', 'are fetched again five seconds after a failure', {
     is: [1, 2, 2],
     of: async (milliseconds) => {
       respond = () => new Response('', { status: 500 });
       return fetchesAfter(milliseconds, await sign());
     },
   });
-  edge('tokens/remote-keys.ts REFRESH_AGE', 'are refreshed once they are five minutes old', {
+  edge('tokens/jwt-verifier.ts REFRESH_AGE', 'are refreshed once they are five minutes old', {
     is: [1, 2, 2],
     of: async (milliseconds) => fetchesAfter(milliseconds, await sign({ sub: 'bob' }), await sign()),
   });
-  edge('tokens/remote-keys.ts MAX_AGE', 'are used for a day while the provider is unreachable', {
+  edge('tokens/jwt-verifier.ts MAX_AGE', 'are used for a day while the provider is unreachable', {
     is: [true, 'StoreError', 'StoreError'],
     of: async (milliseconds) => {
       const { outcome } = start();
@@ -171,14 +171,14 @@ describe('the keys of the identity provider', () => {
       return outcome(await sign({ sub: 'bob' }));
     },
   });
-  edge('tokens/remote-keys.ts MAX_SIZE', 'may take one mebibyte', {
+  edge('tokens/jwt-verifier.ts MAX_SIZE', 'may take one mebibyte', {
     is: [true, true, 'StoreError'],
     of: async (size) => {
       respond = () => new Response(JSON.stringify({ keys }).padEnd(size));
       return start().outcome(await sign());
     },
   });
-  edge('tokens/remote-keys.ts FETCH_TIMEOUT', 'may take three seconds to arrive', {
+  edge('tokens/jwt-verifier.ts FETCH_TIMEOUT', 'may take three seconds to arrive', {
     is: [undefined, 'StoreError', 'StoreError'],
     of: async (milliseconds) => {
       const { outcome } = start();

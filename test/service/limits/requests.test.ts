@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { parseExactJson } from '../../../src/bodies/exact-json.ts';
-import { closeIfUnread } from '../../../src/http/close-if-unread.ts';
+import { closeIfUnread } from '../../../src/http/handle-error.ts';
 import { readIdempotencyKey } from '../../../src/idempotency/keyed-request.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../src/plants/plant.ts';
 import { quoteValue } from '../../../src/quote-value.ts';
@@ -24,19 +24,19 @@ const post = (body: string) => statusOf(service.post(body));
 const wrongFrom = async (request: PromiseLike<{ body: { message: string } }>) => (await request).body.message;
 
 describe('a query of plants', () => {
-  edge('plants/plant-parameters.ts MAX_Q_LENGTH', 'has a `q` of at most 100 characters, however many bytes they take', {
+  edge('plants/plant.ts MAX_Q_LENGTH', 'has a `q` of at most 100 characters, however many bytes they take', {
     is: [200, 200, 400],
     of: (length) => statusOf(get(`/plants?q=${encodeURIComponent('🌱'.repeat(length))}`)),
   });
-  edge('plants/plant-parameters.ts MAX_IDS', 'has at most 100 ids', {
+  edge('plants/plant.ts MAX_IDS', 'has at most 100 ids', {
     is: [200, 200, 400],
     of: (count) => statusOf(get(`/plants?${Array.from({ length: count }, (_, id) => `id=${id}`).join('&')}`)),
   });
-  edge('plants/plant-parameters.ts MAX_LIMIT', 'has a limit of at most 1000', {
+  edge('plants/plant.ts MAX_LIMIT', 'has a limit of at most 1000', {
     is: [200, 200, 400],
     of: (limit) => statusOf(get(`/plants?limit=${limit}`)),
   });
-  edge('plants/plant-parameters.ts DEFAULT_LIMIT', 'gets at most 100 plants by default, and a link if there are more', {
+  edge('plants/plant.ts DEFAULT_LIMIT', 'gets at most 100 plants by default, and a link if there are more', {
     is: [
       [99, false],
       [100, false],
@@ -51,7 +51,7 @@ describe('a query of plants', () => {
       return [body.length, headers.link !== undefined];
     },
   });
-  edge('plants/plant-parameters.ts {0,18}', 'has ids of at most 19 digits', {
+  edge('plants/plant.ts {0,18}', 'has ids of at most 19 digits', {
     is: [404, 404, 400],
     of: (more) => statusOf(get(`/plants/1${'0'.repeat(more)}`)),
   });
@@ -210,7 +210,7 @@ describe('a body', () => {
     is: ['bigint', 'bigint', 'number'],
     of: (digits) => typeof (parseExactJson(`{"id":1${'0'.repeat(digits - 1)}}`) as { id: unknown }).id,
   });
-  edge('http/close-if-unread.ts MAX_DISCARDED', 'that nobody reads closes the connection if it is larger than 64 KiB', {
+  edge('http/handle-error.ts MAX_DISCARDED', 'that nobody reads closes the connection if it is larger than 64 KiB', {
     is: [false, false, true],
     of: (size) => {
       const request = { headers: { 'content-length': String(size) }, complete: false, isPaused: () => false };

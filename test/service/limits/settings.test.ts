@@ -1,6 +1,6 @@
 import { describe } from '@jest/globals';
 import { readConfig } from '../../../src/config/config.ts';
-import { parseDuration } from '../../../src/config/duration.ts';
+import { parseDuration } from '../../../src/config/variable-kinds.ts';
 import { limitRequests } from '../../../src/request-limits.ts';
 import { edge, limitOf, range, succeeds } from '../../support/limits/edge.ts';
 
@@ -35,7 +35,7 @@ describe('a setting', () => {
     is: [true, true, false],
     of: (digits) => accepts({ PORT: '3000'.padStart(digits, '0') }),
   });
-  edge('config/duration.ts {1,10}', 'that is a duration has at most 10 digits', {
+  edge('config/variable-kinds.ts {1,10}', 'that is a duration has at most 10 digits', {
     is: [true, true, false],
     of: (digits) => parseDuration(`${'1'.padStart(digits, '0')}ms`) !== undefined,
   });

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import type { Request, Response } from 'express';
 import type { BatchLimits } from '../../../src/batching/batch-queue.ts';
 import type { Database } from '../../../src/database/database.ts';
-import { createFailedTokens } from '../../../src/limits/failed-tokens.ts';
-import { createRateLimit } from '../../../src/limits/rate-limit.ts';
+import { createFailedTokens } from '../../../src/tokens/failed-tokens.ts';
+import { createRateLimit } from '../../../src/tokens/rate-limit.ts';
+import { createTokenWatch } from '../../../src/tokens/require-scope.ts';
 import { generateTokenText, tokenState } from '../../../src/tokens/token.ts';
 import { createTokenVerifier } from '../../../src/tokens/token-verifier.ts';
-import { createTokenWatch } from '../../../src/tokens/watch-token.ts';
 import { edge, limitOf } from '../../support/limits/edge.ts';
 
 const START = 1_000_000_000;
@@ -32,7 +32,7 @@ const limits: BatchLimits = {
 };
 
 describe('wrong tokens of an address', () => {
-  const MAX_FAILURES = limitOf('limits/failed-tokens.ts MAX_FAILURES');
+  const MAX_FAILURES = limitOf('tokens/failed-tokens.ts MAX_FAILURES');
   /** Sends wrong tokens. @returns how long the address must wait after the last, in seconds */
   const start = () => {
     const count = createFailedTokens();
@@ -42,7 +42,7 @@ describe('wrong tokens of an address', () => {
         .at(-1);
   };
 
-  edge('limits/failed-tokens.ts MAX_FAILURES', 'are counted apart from others, and may be 60', {
+  edge('tokens/failed-tokens.ts MAX_FAILURES', 'are counted apart from others, and may be 60', {
     is: [undefined, undefined, 60],
     of: (times) => {
       const fail = start();
@@ -50,7 +50,7 @@ describe('wrong tokens of an address', () => {
       return fail(times);
     },
   });
-  edge('limits/failed-tokens.ts WINDOW', 'are refused for a minute from the first one', {
+  edge('tokens/failed-tokens.ts WINDOW', 'are refused for a minute from the first one', {
     is: [1, 1, undefined],
     of: (milliseconds) => {
       const fail = start();
@@ -71,7 +71,7 @@ describe('wrong tokens of an address', () => {
     });
     expect(waits).toEqual([60, 60, 60, 59, 59, 1, 1]);
   });
-  edge('limits/failed-tokens.ts MAX_ADDRESSES', 'are remembered for 10,000 addresses', {
+  edge('tokens/failed-tokens.ts MAX_ADDRESSES', 'are remembered for 10,000 addresses', {
     is: [60, 60, undefined],
     of: (addresses) => {
       const fail = start();
@@ -129,7 +129,7 @@ describe('RATE_LIMIT', () => {
     // The second time without a look into the database.
     expect(sent.counts).toBe(1);
   });
-  edge('limits/rate-limit.ts MAX_BLOCKED', 'remembers 10,000 tokens and addresses that are over it', {
+  edge('tokens/rate-limit.ts MAX_BLOCKED', 'remembers 10,000 tokens and addresses that are over it', {
     is: [0, 0, 1],
     of: async (keys) => {
       const { send, sent } = start({ requests: 6 });

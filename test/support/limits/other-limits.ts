@@ -19,14 +19,14 @@ const reasons: Record<string, string[]> = {
     'RequestLimits linger.idle',
     'RequestLimits linger.total',
     // With the quotes of MAX_LENGTH.
-    'idempotency/idempotency-openapi.ts {1,257}',
+    'idempotency/keyed-request.ts {1,257}',
   ],
   'It is a unit, a code, a character or the id of a lock.': [
-    'config/duration.ts UNITS.*',
+    'config/variable-kinds.ts UNITS.*',
     'database/migrate.ts MIGRATION_LOCK',
     'database/search-index.ts LOCK',
     'embedded-postgres/cluster.ts MIB',
-    'embedded-postgres/file-lock.ts SQLITE_BUSY',
+    'embedded-postgres/embedded-postgres.ts SQLITE_BUSY',
     'imports/plant-importer.ts NOTHING.*',
     'imports/split-lines.ts CARRIAGE_RETURN',
     'imports/split-lines.ts LINE_FEED',
@@ -36,7 +36,7 @@ const reasons: Record<string, string[]> = {
     'plants/plant-repository.ts STATUS.*',
   ],
   'It is a default that another value may replace, or a preference of the terminal.': [
-    'commands/progress.ts BAR_WIDTH',
+    'commands/output.ts BAR_WIDTH',
     'embedded-postgres/cluster.ts DEFAULT_SHARED_BUFFERS',
     'embedded-postgres/cluster.ts SHARED_BUFFERS',
   ],

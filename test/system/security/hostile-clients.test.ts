@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect } from '@jest/globals';
 import { Client } from 'pg';
-import { freePort } from '../../../src/embedded-postgres/free-port.ts';
+import { freePort } from '../../../src/embedded-postgres/cluster.ts';
 import { killChildren, spawnChild } from '../../support/children.ts';
 import { floods, holdUps } from '../../support/hostile/attacks.ts';
 import { testUnless } from '../../support/skip.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { StoreError } from '../store-error.ts';
-import { createSlots } from './slots.ts';
+import { StoreError } from '../errors.ts';
+import { createSlots } from './bulk.ts';
 
 test('a holder gets at most half of the slots; a slot that is released twice is free once', () => {
   const { take } = createSlots(4, 'imports');

@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig } from '../config/config.ts';
 import { toConnectError, toWriteError } from '../database/database-error.ts';
-import { OperationalError } from '../operational-error.ts';
-import { explainError } from './explain-error.ts';
+import { OperationalError } from '../errors.ts';
+import { explainError } from './with-database.ts';
 
 const DATA_DIR = resolve('no-such-folder');
 

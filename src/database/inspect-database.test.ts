@@ -1,5 +1,5 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { createDurabilityWatch } from './durability.ts';
+import { createDurabilityWatch } from './inspect-database.ts';
 
 afterEach(() => {
   jest.restoreAllMocks();

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { createStatementQueue } from './statement-queue.ts';
+import { createStatementQueue } from './queues.ts';
 
 test('runs statements in order, with limited concurrency, each in the context of its request', async () => {
   const request = new AsyncLocalStorage<number>();

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from './variable-kinds.ts';
 
 test.each([
   ['0', 0],

@@ -1,4 +1,21 @@
-import { isPooled } from './pooler.ts';
+import { Client } from 'pg';
+import { OperationalError } from '../errors.ts';
+
+/**
+ * Whether connections go through a pooler such as PgBouncer in transaction mode, by Prisma's convention: `?pgbouncer=true`. It
+ * lends a connection of PostgreSQL to a client for one transaction, so settings, named statements, advisory locks and temporary
+ * tables do not last longer, and it refuses startup parameters. See docs/decisions/0044.
+ */
+export const isPooled = (url = ''): boolean => URL.parse(url)?.searchParams.get('pgbouncer') === 'true';
+
+/** @param task what needs a session, as the subject of a sentence. @throws {OperationalError} */
+export const assertSession = (url: string, task: string): void => {
+  if (isPooled(url))
+    throw new OperationalError(
+      `${task} needs a session, and DATABASE_URL goes through a pooler (pgbouncer=true). ` +
+        'Set DIRECT_URL to a URL of PostgreSQL itself.',
+    );
+};
 
 /** The schema that a URL names by Prisma's convention, `?schema=`. Undefined: the search path of the role decides. */
 export const namedSchema = (url: string): string | undefined => URL.parse(url)?.searchParams.get('schema') || undefined;
@@ -32,3 +49,9 @@ export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"'
 
 /** PostgreSQL splits options at white space (manual §54.7, StartupMessage). */
 const escapeOption = (value: string): string => value.replace(/[\\\s]/g, '\\$&');
+
+/** Where a URL leads, with the driver's defaults and without the password. */
+export const describeDatabase = (url: string): string => {
+  const { user, database, host, port } = new Client({ connectionString: url });
+  return `role "${user}", database "${database}" at ${host}:${port}`;
+};

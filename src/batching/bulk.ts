@@ -1,4 +1,4 @@
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 
 /**
  * Slots for operations that last as long as their clients want, such as imports. One holder, such as a token, gets at most half
@@ -11,7 +11,7 @@ export const createSlots = (count: number, what: string) => {
   return {
     /** How many are taken. */
     taken: (): number => taken,
-    /** @returns a function that releases the slot, once. @throws {overloaded} */
+    /** @returns a function that releases the slot, once. @throws {StoreError} 1500 */
     take: (holder: string): (() => void) => {
       const own = held.get(holder) ?? 0;
       if (taken >= count) throw new StoreError('overloaded', `Too many ${what} are in progress. Try again later.`);
@@ -31,3 +31,12 @@ export const createSlots = (count: number, what: string) => {
     },
   };
 };
+
+/** Runs an import or export as one span of a trace. `note` records numbers of rows by name, and how it ended. */
+export type BulkTrace = <Result>(
+  name: 'import' | 'export',
+  run: (note: (values: Record<string, number | string>) => void) => Promise<Result>,
+) => Promise<Result>;
+
+/** Without a tracer. */
+export const untraced: BulkTrace = (_name, run) => run(() => {});

@@ -1,10 +1,9 @@
 import type { Response } from 'express';
 import { LRUCache } from 'lru-cache';
-import type { BatchLimits } from '../batching/batch-queue.ts';
-import { createLookUpQueue } from '../batching/look-up-queue.ts';
-import type { ObservedQueue } from '../batching/queue-observer.ts';
+import type { BatchLimits, ObservedQueue } from '../batching/batch-queue.ts';
+import { createLookUpQueue } from '../batching/queues.ts';
 import type { Database } from '../database/database.ts';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../errors.ts';
 import { createRateLimitRepository } from './rate-limit-repository.ts';
 
 /** Counts a request for `key` and sets the RateLimit headers. @throws {StoreError} code 1400 if it exceeds the limit */

@@ -1,5 +1,5 @@
-import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
-import type { ObservedQueue, QueueObserver } from './queue-observer.ts';
+import { DatabaseTimeoutError } from '../database/within-time.ts';
+import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObserver } from './batch-queue.ts';
 
 type StatementQueueOptions = {
   /** Creates the error for a statement that was sent but did not finish before its deadline. */
@@ -20,7 +20,7 @@ export type Statement<Result> = {
 
 /**
  * Sends a statement when it is its turn, in the trace of its request.
- * @throws {overloaded} the late error, or any error of `send`
+ * @throws {StoreError} 1500 the late error, or any error of `send`
  */
 export type StatementQueue = <Result>(statement: Statement<Result>) => Promise<Result>;
 
@@ -34,4 +34,33 @@ export const createStatementQueue = (options: StatementQueueOptions): StatementQ
   });
   return <Result>({ send, bytes, timeout, isAbandoned }: Statement<Result>) =>
     queue.add({ send, bytes }, isAbandoned, timeout) as Promise<Result>;
+};
+
+type LookUpOptions = {
+  limits: BatchLimits;
+  /** Called with the queue. */
+  watch?: ((queue: ObservedQueue) => void) | undefined;
+};
+
+/**
+ * Batches look-ups of a few bytes: concurrent ones share a statement.
+ * @param run returns the results in the order of its items
+ * @returns a function that looks one item up
+ * @throws {StoreError} 1500 or any error of `run`
+ */
+export const createLookUpQueue = <Item, Result>(
+  run: (items: Item[]) => Promise<Result[]>,
+  { limits, watch }: LookUpOptions,
+) => {
+  const queue = createBatchQueue<Item, Result>({
+    run,
+    bytesOf: () => 0,
+    lateError: () => new DatabaseTimeoutError(),
+    observe: (lookUps) => {
+      watch?.(lookUps);
+      return undefined;
+    },
+    limits,
+  });
+  return (item: Item): Promise<Result> => queue.add(item);
 };

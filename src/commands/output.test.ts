@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { describeProgress, showProgress } from './progress.ts';
+import { describeProgress, showProgress } from './output.ts';
 
 test.each([
   [[0], 0, '0 rows  0 rows/s'],
