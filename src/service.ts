@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
-import { createWatchedQueues, type ObservedQueue } from './batching/batch-queue.ts';
+import { createWatchedQueues } from './batching/batch-queue.ts';
 import { createBodySlots } from './bodies/body-slots.ts';
 import type { Config } from './config/config.ts';
 import { createDatabase, createPool, describePool } from './database/database.ts';
@@ -42,20 +42,15 @@ export const createService = async (options: ServiceOptions) => {
   const url = config.directUrl ?? databaseUrl;
   const sessions = { url, connectTimeout: limits.connectTimeout, onConnectionLost };
 
-  const queues = createWatchedQueues();
-  const observeQueue = (name: string, queue: ObservedQueue) => {
-    queues.watch(queue);
-    return instruments.observeQueue(name, queue);
-  };
-  const { identityProvider, rateLimit } = config;
-  const tokens = createTokens({ database, limits, identityProvider, rateLimit, watchQueue: queues.watch, logger });
+  const { watchQueue, observeQueue, ...queues } = createWatchedQueues({ observe: instruments.observeQueue });
+  const { identityProvider, rateLimit, idempotencyRetention: retention } = config;
+  const tokens = createTokens({ database, limits, identityProvider, rateLimit, watchQueue, logger });
   const { requireScope, watchToken } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
   const health = createHealth({ database, timeout: limits.lookUpTimeout, warn: (message) => logger.warn(message) });
   const bodies = { limit: config.bodyLimit, slots: createBodySlots({ count: limits.bodySlots }) };
   const outputBudget = createOutputBudget({ limit: limits.outputBytes });
 
-  const retention = config.idempotencyRetention;
   const plants = createPlants({ database, limits, retention, observeQueue, requireScope, bodies, outputBudget });
   const imports = createImports({
     database: sessions,
@@ -67,18 +62,11 @@ export const createService = async (options: ServiceOptions) => {
   const exports = createExports({ database: sessions, limits: limits.exports, requireReadScope, watchToken, trace });
   // The last one has `/plants/:id`, which also matches the paths of the others.
   const features = [exports.addRoutes, imports.addRoutes, plants.addRoutes];
-  const app = createApp({
-    ...options,
-    observers: instruments.observers,
-    health: health.routes,
-    outputBudget,
-    features,
-  });
+  const app = createApp({ config, logger, ...instruments, features, health: health.routes, outputBudget });
   const server = createHttpServer({
+    ...config,
     handler: app,
     classes: createMessageClasses(app),
-    requestTimeout: config.requestTimeout,
-    maxConnections: config.maxConnections,
     checkInterval: limits.connectionCheckInterval,
     lingerTimes: limits.linger,
     onRefused: instruments.countRefusal,
@@ -103,15 +91,7 @@ export const createService = async (options: ServiceOptions) => {
   });
   instruments.watch({ pool: () => describePool(pool), exportedPlants: exports.rows, inUse });
 
-  const { release, stop } = createShutdown({
-    config,
-    imports,
-    stopHealth: health.stop,
-    closeServer: server.close,
-    stopSweeping,
-    disconnect: () => database.$disconnect(),
-    stopInstruments: instruments.stop,
-  });
+  const { release, stop } = createShutdown({ config, health, server, imports, stopSweeping, database, instruments });
   return {
     tokens: tokens.repository,
     inUse,

@@ -1,4 +1,5 @@
 import type { Config } from './config/config.ts';
+import type { Database } from './database/database.ts';
 import { withinTime } from './database/within-time.ts';
 
 /** The part of SHUTDOWN_TIMEOUT that is reserved for closing the database, in ms, at most. */
@@ -6,37 +7,38 @@ const DATABASE_CLOSE_TIME = 1000;
 
 type ShutdownOptions = {
   config: Pick<Config, 'shutdownTimeout' | 'shutdownDelay'>;
-  /** From now on, the service is not ready. */
-  stopHealth: () => void;
-  closeServer: (times: { delay: number; timeout: number }) => Promise<void>;
+  /** `stop`: from now on, the service is not ready. */
+  health: { stop: () => void };
+  server: { close: (times: { delay: number; timeout: number }) => Promise<void> };
   imports: { stop: () => void; close: () => Promise<void> };
   stopSweeping: () => void;
-  disconnect: () => Promise<void>;
-  stopInstruments: () => Promise<void>;
+  database: Pick<Database, '$disconnect'>;
+  instruments: { stop: () => Promise<void> };
 };
 
 /** What stops when, and within which time. */
-export const createShutdown = ({ config, imports, ...parts }: ShutdownOptions) => {
+export const createShutdown = (options: ShutdownOptions) => {
+  const { config, health, server, imports, stopSweeping, database, instruments } = options;
   const { shutdownTimeout, shutdownDelay: delay } = config;
   const closeTime = Math.min(DATABASE_CLOSE_TIME, shutdownTimeout / 5);
   const timeout = shutdownTimeout - closeTime;
 
   /** Releases all resources. */
   const release = async (): Promise<void> => {
-    parts.stopSweeping();
+    stopSweeping();
     // All responses are sent: a statement to which the database does not respond must not delay the exit.
-    const disconnecting = withinTime(parts.disconnect(), closeTime).catch(() => {});
-    await Promise.all([disconnecting, imports.close(), parts.stopInstruments()]);
+    const disconnecting = withinTime(database.$disconnect(), closeTime).catch(() => {});
+    await Promise.all([disconnecting, imports.close(), instruments.stop()]);
   };
 
   /** Finishes the requests in progress within SHUTDOWN_TIMEOUT, and releases all resources. */
   const stop = async (): Promise<void> => {
-    parts.stopHealth();
+    health.stop();
     // Imports get half of the time. After that, those still running finish their chunks and respond with what is stored.
     const stopImports = setTimeout(imports.stop, delay + timeout / 2);
     const cutImports = setTimeout(imports.close, delay + (timeout * 3) / 4);
     try {
-      await parts.closeServer({ delay, timeout });
+      await server.close({ delay, timeout });
     } finally {
       clearTimeout(stopImports);
       clearTimeout(cutImports);

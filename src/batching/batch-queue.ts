@@ -229,12 +229,20 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
 const isUnreachable = (outcome: unknown): outcome is Error =>
   outcome instanceof Error && classifyDatabaseError(outcome) === 'unreachable';
 
+type QueuesOptions = { observe: (name: string, queue: ObservedQueue) => QueueObserver | undefined };
+
 /** The queues of a process, as long as it runs. */
-export const createWatchedQueues = () => {
+export const createWatchedQueues = ({ observe }: QueuesOptions) => {
   const queues: ObservedQueue[] = [];
+  const watchQueue = (queue: ObservedQueue): void => void queues.push(queue);
   const sumOf = (numberOf: (queue: ObservedQueue) => number) => queues.reduce((sum, queue) => sum + numberOf(queue), 0);
   return {
-    watch: (queue: ObservedQueue): void => void queues.push(queue),
+    watchQueue,
+    /** Also measures and traces the queue. */
+    observeQueue: (name: string, queue: ObservedQueue): QueueObserver | undefined => {
+      watchQueue(queue);
+      return observe(name, queue);
+    },
     /** What waits in them, and what is sent. */
     inUse: () => ({
       queued: sumOf(({ length }) => length()),

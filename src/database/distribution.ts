@@ -10,12 +10,12 @@ export const isDistributed = async (query: Query): Promise<boolean> => {
 
 /** @returns a function that asks the database once, and again only if it could not be asked */
 export const createDistributionCheck = (query: Query) => {
-  let answer: Promise<boolean> | undefined;
+  let found: Promise<boolean> | undefined;
   return (): Promise<boolean> => {
-    answer ??= isDistributed(query).catch((error) => {
-      answer = undefined;
+    found ??= isDistributed(query).catch((error) => {
+      found = undefined;
       throw error;
     });
-    return answer;
+    return found;
   };
 };

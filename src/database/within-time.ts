@@ -26,8 +26,8 @@ export const startTimer = (milliseconds: number) => {
  * Rejects if the database does not respond within `milliseconds`. Does not cancel the statement, so use it for reads only.
  * @throws {DatabaseTimeoutError}
  */
-export const withinTime = <Answer>(answer: Promise<Answer>, milliseconds: number): Promise<Answer> => {
+export const withinTime = <Result>(result: Promise<Result>, milliseconds: number): Promise<Result> => {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
   const timer = setDeadline(() => reject(new DatabaseTimeoutError()), milliseconds);
-  return Promise.race([answer, tooLate]).finally(() => clearTimeout(timer));
+  return Promise.race([result, tooLate]).finally(() => clearTimeout(timer));
 };
