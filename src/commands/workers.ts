@@ -11,6 +11,7 @@ import { createMetricsServer } from '../observability/metrics-server.ts';
 
 /** How long to wait before a dead worker is replaced, in ms, so that one that cannot start does not keep a core busy. */
 const REPLACEMENT_DELAY = 1000;
+const MAX_REPLACEMENT_DELAY = 60_000;
 
 type WorkersOptions = { count: number | 'auto'; databaseUrl: string; logger: Logger; metrics: Config['metrics'] };
 
@@ -29,13 +30,19 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     return worker;
   };
 
-  const replaceOnExit = (worker: Worker) =>
+  /** Waits twice as long each time if the replacements cannot start either. */
+  const replaceOnExit = (worker: Worker, delay = REPLACEMENT_DELAY) => {
+    let nextDelay = Math.min(2 * delay, MAX_REPLACEMENT_DELAY);
+    worker.once('listening', () => {
+      nextDelay = REPLACEMENT_DELAY;
+    });
     worker.once('exit', async (code, signal) => {
       if (stopping) return;
-      logger.error({ worker: worker.id, code, signal }, 'a worker died');
-      await setTimeout(REPLACEMENT_DELAY);
-      if (!stopping) replaceOnExit(fork());
+      logger.error({ worker: worker.id, code, signal, replacedIn: delay }, 'a worker died');
+      await setTimeout(delay);
+      if (!stopping) replaceOnExit(fork(), nextDelay);
     });
+  };
 
   /** @throws {OperationalError} if the worker exits before it listens; after that it is replaced */
   const startWorker = async (): Promise<number> => {

@@ -1,8 +1,9 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import { Debug as clientNotes } from '@prisma/client/runtime/client';
+import { Debug as adapterNotes, type SqlDriverAdapterFactory, type SqlQuery } from '@prisma/driver-adapter-utils';
 import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
-import { toConnectError } from './database-error.ts';
+import { classifyDatabaseError, toConnectError } from './database-error.ts';
 import { isPooled, sessionUrl } from './database-url.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
@@ -99,12 +100,33 @@ const clientWithin = (connectTimeout: number): typeof Client =>
     }
   };
 
+/** Unlike pg's own, keeps the connection of a statement that PostgreSQL rejects, for example because a plant is locked. */
+class KeepingPool extends Pool {
+  // The form in which Prisma's adapter calls it. pg's types allow others.
+  override async query(...args: unknown[]): Promise<never> {
+    const client = await this.connect();
+    let isClosed = false;
+    try {
+      return (await client.query(...(args as [string]))) as never;
+    } catch (error) {
+      // PostgreSQL is about to close the connection, or it is unknown what goes on on it.
+      isClosed = !isSqlState(error) || classifyDatabaseError(error) === 'interrupted';
+      throw error;
+    } finally {
+      client.release(isClosed);
+    }
+  }
+}
+
+/** Whether PostgreSQL sent the error. */
+const isSqlState = (error: unknown) => /^[0-9A-Z]{5}$/.test(String((error as { code?: unknown }).code));
+
 /**
  * The connection pool. Connections are opened on demand. The caller closes the pool, through `$disconnect` or
  * `Statements.close`. Through a pooler, the time limits of statements and locks are those of the role (see `assertTimeLimits`).
  */
 export const createPool = ({ url, connections, connectTimeout, statementTimeout, lockTimeout }: PoolOptions): Pool => {
-  const pool = new Pool({
+  const pool = new KeepingPool({
     connectionString: sessionUrl(url),
     ...(!isPooled(url) && {
       statement_timeout: statementTimeout,
@@ -141,9 +163,37 @@ type DatabaseOptions = {
   onConnectionLost: (error: Error) => void;
 };
 
+/** How many notes Prisma and its adapter each keep for their logs. */
+const NOTES = 100;
+/** The maximum number of characters of values in these notes, before they are replaced. */
+const MAX_NOTED = 1_048_576;
+const notes = [clientNotes('plant-store'), adapterNotes('plant-store')];
+
+/** Prisma notes the values of each statement, although nothing logs them: 100 batches of large plants would fill the memory. */
+class ForgetfulPg extends PrismaPg {
+  #noted = 0;
+
+  override async connect() {
+    const adapter = await super.connect();
+    for (const method of ['queryRaw', 'executeRaw'] as const) {
+      const send = adapter[method].bind(adapter) as (query: SqlQuery) => Promise<never>;
+      adapter[method] = (query) => {
+        for (const value of query.args) if (typeof value === 'string') this.#noted += value.length;
+        return this.#noted > MAX_NOTED ? send(query).finally(() => this.#forget()) : send(query);
+      };
+    }
+    return adapter;
+  }
+
+  #forget() {
+    this.#noted = 0;
+    for (let count = 0; count < NOTES; count++) for (const note of notes) note('');
+  }
+}
+
 /** The Prisma client. It connects on first use. */
 export const createDatabase = ({ pool, traceStatements, onConnectionLost }: DatabaseOptions): Database => {
-  const adapter = new PrismaPg(pool, {
+  const adapter = new ForgetfulPg(pool, {
     disposeExternalPool: true,
     onPoolError: onConnectionLost,
     ...(!isPooled(pool.options.connectionString) && { statementNameGenerator: nameOf }),

@@ -45,10 +45,10 @@ export const findServer = (directory: string, account: ServerAccount) => {
 
 /**
  * Whether a process is the PostgreSQL server of a data directory: it runs, is not a zombie, and has that working
- * directory. On systems other than Linux, whether the process exists.
+ * directory. On systems other than Linux, whether the process is one of PostgreSQL.
  */
 const isServerOf = (directory: string, pid: string, account: ServerAccount): boolean => {
-  if (!existsSync('/proc/self/stat')) return processExists(Number(pid));
+  if (!existsSync('/proc/self/stat')) return isPostgres(pid);
   if (!/\(postgres\) [^ZX]/.test(readIfExists(`/proc/${pid}/stat`))) return false;
   const { dev, ino } = statSync(directory);
   // Not their paths, because mounts can give one folder several. By `stat` as the server's account, because in a container
@@ -72,12 +72,10 @@ const readIfExists = (path: string): string => {
   }
 };
 
-const processExists = (pid: number) => {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+/** Whether a process runs PostgreSQL, or cannot be looked at. */
+export const isPostgres = (pid: string) => {
+  const { stdout, error } = spawnSync('ps', ['-p', pid, '-o', 'comm='], { encoding: 'utf8' });
+  return error !== undefined || stdout.includes('postgres');
 };
 
 const USER = 'plant_store';

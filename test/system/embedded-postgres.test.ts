@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -7,9 +7,10 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
+import { isPostgres } from '../../src/embedded-postgres/cluster.ts';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { spawnChild } from '../support/children.ts';
-import { describeUnless } from '../support/skip.ts';
+import { describeUnless, testUnless } from '../support/skip.ts';
 import { projectFolder, runCommand, startStore } from '../support/store-process.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -42,6 +43,17 @@ const startNamedPostgres = async (script: string, state: RegExp) => {
   await waitUntil('the state of the process', () => new RegExp(`\\(postgres\\) ${state.source}`).test(stat()));
   return pid;
 };
+
+const noPs = spawnSync('ps').error && 'ps is missing';
+testUnless(noPs, 'on macOS, a process that got the id of a server that crashed is not that server', async () => {
+  expect([isPostgres(String(process.pid)), isPostgres('999999999')]).toEqual([false, false]);
+  const pid = await startNamedPostgres('./postgres 60 & echo $!; exec sleep 60', /S/);
+  try {
+    expect(isPostgres(String(pid))).toBe(true);
+  } finally {
+    process.kill(pid);
+  }
+});
 
 test('the store finds its own PostgreSQL durable', async () => {
   const store = await startStore({ DATA_DIR: folder.path });

@@ -75,6 +75,7 @@ const reasons: Record<string, string[]> = {
   ],
   'It bounds a wait for another process, which a test could only wait for as well.': [
     'commands/workers.ts REPLACEMENT_DELAY',
+    'commands/workers.ts MAX_REPLACEMENT_DELAY',
     'database/inspect-database.ts RESPONSE_TIMEOUT',
     'embedded-postgres/cluster.ts START_TIMEOUT',
     'embedded-postgres/embedded-postgres.ts LOCK_TIMEOUT',
@@ -101,6 +102,8 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   ],
   'RequestLimits lockTimeout': ['src/plants/locked-plants.test.ts', 'as long again as it waits for its lock'],
   'database/migrate.ts LOCK_TIMEOUT': ['test/system/migrate.test.ts', 'waits for a lock at most 2 s at a time'],
+  'database/database.ts NOTES': ['test/service/prisma.test.ts', 'values of statements that are done'],
+  'database/database.ts MAX_NOTED': ['test/service/prisma.test.ts', 'values of statements that are done'],
   'database/row-stream.ts PIECE': ['test/service/row-stream.test.ts', 'is in pieces of at most 16 KiB'],
   'database/silence-timeout.ts FACTOR': [
     'test/service/database-failure.test.ts',
