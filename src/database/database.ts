@@ -3,7 +3,7 @@ import { Debug as clientNotes } from '@prisma/client/runtime/client';
 import { Debug as adapterNotes, type SqlDriverAdapterFactory, type SqlQuery } from '@prisma/driver-adapter-utils';
 import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
-import { classifyDatabaseError, toConnectError } from './database-error.ts';
+import { isLockTimeout, isRowRefusal, toConnectError } from './database-error.ts';
 import { isPooled, sessionUrl } from './database-url.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
@@ -100,26 +100,23 @@ const clientWithin = (connectTimeout: number): typeof Client =>
     }
   };
 
-/** Unlike pg's own, keeps the connection of a statement that PostgreSQL rejects, for example because a plant is locked. */
+/** Unlike pg's own, keeps the connection of a statement that waited too long for a lock or has a row that PostgreSQL rejects. */
 class KeepingPool extends Pool {
   // The form in which Prisma's adapter calls it. pg's types allow others.
   override async query(...args: unknown[]): Promise<never> {
     const client = await this.connect();
-    let isClosed = false;
+    let isKept = true;
     try {
       return (await client.query(...(args as [string]))) as never;
     } catch (error) {
-      // PostgreSQL is about to close the connection, or it is unknown what goes on on it.
-      isClosed = !isSqlState(error) || classifyDatabaseError(error) === 'interrupted';
+      // Others may be due to the session: it is read-only since a failover, or has a plan of an old table.
+      isKept = isLockTimeout(error) || isRowRefusal(error);
       throw error;
     } finally {
-      client.release(isClosed);
+      client.release(!isKept);
     }
   }
 }
-
-/** Whether PostgreSQL sent the error. */
-const isSqlState = (error: unknown) => /^[0-9A-Z]{5}$/.test(String((error as { code?: unknown }).code));
 
 /**
  * The connection pool. Connections are opened on demand. The caller closes the pool, through `$disconnect` or

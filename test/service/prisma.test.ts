@@ -36,10 +36,19 @@ test('the values of statements that are done take no memory', async () => {
   expect((used() - before) / MIB).toBeLessThan(25);
 });
 
-test('a statement that PostgreSQL rejects keeps its connection', async () => {
+test('a statement with a row that PostgreSQL rejects keeps its connection', async () => {
   const pid = await backend();
   await expect(database.$queryRaw`SELECT 1 / 0`).rejects.toThrow('division by zero');
   expect(await backend()).toBe(pid);
+});
+
+test('a session that is read-only, as on a standby, is replaced once it refuses a write', async () => {
+  await database.$queryRaw`SELECT set_config('default_transaction_read_only', 'on', false)`;
+  const pid = await backend();
+  const write = () => database.$executeRaw`DELETE FROM plants WHERE id = 1`;
+  await expect(write()).rejects.toThrow('read-only transaction');
+  await write();
+  expect(await backend()).not.toBe(pid);
 });
 
 test('a connection that PostgreSQL ends is replaced', async () => {
