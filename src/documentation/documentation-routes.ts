@@ -4,9 +4,10 @@ import { basename, dirname, extname, join } from 'node:path';
 import type { Router } from 'express';
 import { errors } from '../errors.ts';
 import { errorPath } from '../http/error-response.ts';
+import { addGet } from '../http/handle-error.ts';
 import { createFixedContent } from '../http/preconditions.ts';
 import { renderErrorPage } from './error-page.ts';
-import { addGet, redirectTo } from './index-routes.ts';
+import { redirectTo } from './index-routes.ts';
 
 const ownFiles = join(import.meta.dirname, 'public');
 const swaggerUiFiles = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));

@@ -1,5 +1,5 @@
 import { type RequestHandler, Router } from 'express';
-import { handleOtherMethods } from '../http/handle-error.ts';
+import { addGet } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
 
 /** The main paths of the service, by name. `basePath` has no trailing slash. */
@@ -30,13 +30,6 @@ export const createIndexRoutes = ({ basePath }: { basePath: string }) => {
   if (basePath) addGet(router, basePath, redirectTo(`${basePath}/`));
   return router;
 };
-
-/** Adds a path that supports GET only. */
-export const addGet = (router: Router, path: string, handler: RequestHandler) =>
-  router
-    .route(path)
-    .get(handler)
-    .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
 
 export const redirectTo =
   (location: string): RequestHandler =>

@@ -64,4 +64,4 @@ export const addExportRoutes =
         const { tokenName: holder = '' } = response.locals;
         await plantExports.read({ holder, format, tag, nameContains: q, progress, signal }, send).catch(fail);
       })
-      .all(handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
+      .all(handleOtherMethods());

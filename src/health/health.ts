@@ -4,7 +4,7 @@ import { createDurabilityWatch } from '../database/inspect-database.ts';
 import { assertReadyToServe } from '../database/migration-state.ts';
 import { withinTime } from '../database/within-time.ts';
 import { StoreError } from '../errors.ts';
-import { handleOtherMethods } from '../http/handle-error.ts';
+import { addGet } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
 
 type HealthOptions = {
@@ -21,8 +21,8 @@ export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
   let stopping = false;
   let checking: Promise<void> | undefined;
   const routes = Router({ strict: true, caseSensitive: true });
-  routes.get('/livez', (_request, response) => sendJson(response, { status: 'live' }));
-  routes.get('/readyz', async (_request, response) => {
+  addGet(routes, '/livez', (_request, response) => sendJson(response, { status: 'live' }));
+  addGet(routes, '/readyz', async (_request, response) => {
     if (stopping) throw new StoreError('stopping');
     // Concurrent probes share one query. They need no token and must not take all connections.
     checking ??= assertReadyToServe(database)
@@ -33,7 +33,6 @@ export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
     await withinTime(checking, timeout);
     sendJson(response, { status: 'ready' });
   });
-  for (const path of ['/livez', '/readyz']) routes.all(path, handleOtherMethods({ Allow: 'GET, HEAD, OPTIONS' }));
   return {
     routes,
     /** From now on, the service is not ready. */

@@ -1,4 +1,4 @@
-import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import { StoreError } from '../errors.ts';
 import { toErrorResponse } from './error-response.ts';
 import { JSON_TYPE, type OutputBudget, sendText } from './send-json.ts';
@@ -53,15 +53,25 @@ export const rejectUnknownPath: RequestHandler = ({ path }) => {
 };
 
 /**
- * The last handler of a path. Responds to OPTIONS with the supported methods (RFC 9110 §9.3.7), without a token, and to
- * any other method with 405 (§15.5.6).
+ * The last handler of a route. Responds to OPTIONS with the route's methods (RFC 9110 §9.3.7), without a token, and to any
+ * other method with 405 (§15.5.6).
  */
 export const handleOtherMethods =
-  (headers: { Allow: string; 'Accept-Patch'?: string }): RequestHandler =>
+  (others: { 'Accept-Patch'?: string } = {}): RequestHandler =>
   (request, response) => {
-    if (request.method !== 'OPTIONS') {
-      const message = `${request.method} is not allowed here; use ${headers.Allow}.`;
-      throw new StoreError('methodNotAllowed', message, { headers });
-    }
-    response.set(headers).status(204).end();
+    const headers = { Allow: methodsOf(request.route), ...others };
+    if (request.method === 'OPTIONS') return void response.set(headers).status(204).end();
+    const message = `${request.method} is not allowed here; use ${headers.Allow}.`;
+    throw new StoreError('methodNotAllowed', message, { headers });
   };
+
+/** In the order in which they were added. Express gives HEAD to the handler of GET. */
+const methodsOf = (route: { methods: Record<string, boolean> }): string => {
+  const own = Object.keys(route.methods).filter((method) => method !== '_all');
+  const all = [...own.flatMap((method) => (method === 'get' ? ['get', 'head'] : method)), 'options'];
+  return all.join(', ').toUpperCase();
+};
+
+/** Adds a path that supports GET only. */
+export const addGet = (router: Router, path: string, handler: RequestHandler) =>
+  router.route(path).get(handler).all(handleOtherMethods());

@@ -49,4 +49,4 @@ export const addImportRoutes =
         const message = isAccepted ? noRows : describeRefusal(summary, query);
         sendJsonText(response, stringifyExact({ ...body, message }), outputBudget);
       })
-      .all(handleOtherMethods({ Allow: 'POST, OPTIONS' }));
+      .all(handleOtherMethods());

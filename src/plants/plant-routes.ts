@@ -75,7 +75,7 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       await plants.create(plant, () => response.destroyed, keyed);
       sendPlant(response, plant);
     })
-    .all(handleOtherMethods({ Allow: 'GET, HEAD, POST, OPTIONS' }));
+    .all(handleOtherMethods());
 
   router
     .route('/plants/:id')
@@ -105,12 +105,7 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       await plants.change({ id, change: 'delete', preconditions, keyed }, () => response.destroyed);
       response.status(204).end();
     })
-    .all(
-      handleOtherMethods({
-        Allow: 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
-        'Accept-Patch': PATCH_TYPES.join(', '),
-      }),
-    );
+    .all(handleOtherMethods({ 'Accept-Patch': PATCH_TYPES.join(', ') }));
 };
 
 /** A link to the next page of the same list (RFC 8288). */
