@@ -6,6 +6,8 @@ import { ImportInterruptedError, toInterruption } from './imports/import-errors.
 /** The error of a response, for everything that is thrown. It never reveals internals. */
 export const toStoreError = (cause: unknown): StoreError => {
   if (cause instanceof StoreError) return cause;
+  // An operation was aborted; the reason of its signal says why.
+  if (Error.isError(cause) && cause.name === 'AbortError' && cause.cause) return toStoreError(cause.cause);
   if (cause instanceof ImportInterruptedError) return toInterruption(cause, toStoreError(cause.cause));
   // Express cannot decode a parameter of the path.
   if (cause instanceof URIError) return new StoreError('parameterWrong', 'The path is not percent-encoded UTF-8.');

@@ -35,13 +35,12 @@ type ExportToOptions = { file: string; format: FileFormat; filter: PlantFilter; 
 
 /** @returns the number of plants. @throws {OperationalError} {OutputError} errors of PostgreSQL */
 const exportTo = async ({ file, format, filter, signal, url }: ExportToOptions): Promise<number> => {
-  const { read } = createPlantExports({ database: { url, connectTimeout: 2 * CONNECT_TIMEOUT }, limit: 1 });
+  const { open } = createPlantExports({ database: { url, connectTimeout: 2 * CONNECT_TIMEOUT }, limit: 1 });
   const progress = { rows: 0 };
   const endProgress = showProgress((seconds) => describeProgress(seconds, progress.rows));
   try {
-    await read({ ...filter, holder: '', format: format.format, progress, signal }, (bytes) =>
-      writeFileBytes(file, format, { bytes, signal }),
-    );
+    const bytes = await open({ ...filter, holder: '', format: format.format, progress, signal });
+    await writeFileBytes(file, format, { bytes, signal }).finally(() => bytes.destroy());
     return progress.rows;
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { type BulkTrace, createSlots, untraced } from '../batching/bulk.ts';
 import { isStatementTimeout } from '../database/database-error.ts';
 import { openRowStream, type RowStreamOptions } from '../database/row-stream.ts';
@@ -14,7 +15,7 @@ type PlantExportsOptions = {
   trace?: BulkTrace | undefined;
 };
 
-type ReadOptions = PlantFilter & {
+type OpenOptions = PlantFilter & {
   /** The name of the token, which has at most half of the slots. */
   holder: string;
   format: ExportFormat;
@@ -32,12 +33,11 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
     /** Plants read by all exports since the process started. */
     rows: (): number => rows,
     /**
-     * Reads all plants that match, ordered by id, as of a single point in time. Has no overall timeout.
-     * @param use called once there are bytes to read, so an earlier error can still set the response status
-     * @throws {StoreError} 1500, 1505 errors of PostgreSQL and of `use`
+     * Opens a stream of all plants that match, as UTF-8 text, ordered by id, as of a single point in time. Has no overall timeout.
+     * @returns once there is something to read. The stream has a slot until it closes; destroy it unless you read to its end
+     * @throws {StoreError} 1500, 1505 errors of PostgreSQL
      */
-    read: async (options: ReadOptions, use: (bytes: Readable) => Promise<void>): Promise<void> => {
-      const { holder, format, progress, signal, ...filter } = options;
+    open: async ({ holder, format, progress, signal, ...filter }: OpenOptions): Promise<Readable> => {
       const { head, write } = rowWriters[format];
       const writeAndCount = (row: PlantRow) => {
         rows += 1;
@@ -49,17 +49,21 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
       const { text, values } = selectPlants(filter);
       const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal };
       const release = slots.take(holder);
-      await trace('export', async (note) => {
+      const opened = Promise.withResolvers<Readable>();
+      trace('export', async (note) => {
         try {
-          const bytes = await openRowStream(database, statement).catch((error) => {
+          const stream = await openRowStream(database, statement).catch((error) => {
             throw toExportError(error, filter);
           });
-          await use(bytes).finally(() => bytes.destroy());
+          opened.resolve(stream);
+          // The reader gets its error.
+          await finished(stream).catch(() => {});
         } finally {
           note({ rows: progress.rows });
           release();
         }
-      });
+      }).catch(opened.reject);
+      return opened.promise;
     },
   };
 };

@@ -1,5 +1,4 @@
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { once } from 'node:events';
 import type { Request, RequestHandler, Response, Router } from 'express';
 import { z } from 'zod';
 import { StoreError } from '../errors.ts';
@@ -21,10 +20,8 @@ export const exportQuerySchema = z.strictObject({
 /** HTTP/1.0 has no chunks, so an export that is cut off would look complete. */
 const NEEDS_CHUNKS = 'An export needs HTTP/1.1.';
 
-const DISCONNECTED = ['ERR_STREAM_PREMATURE_CLOSE', 'ABORT_ERR'];
-
 type ExportRoutesOptions = {
-  plantExports: Pick<PlantExports, 'read'>;
+  plantExports: Pick<PlantExports, 'open'>;
   requireReadScope: RequestHandler;
   /** @returns a signal that is aborted with the error that cuts the export off */
   watchToken: (request: Request, response: Response) => AbortSignal;
@@ -38,30 +35,23 @@ export const addExportRoutes =
   (router: Router): void =>
     void router
       .route('/plants/export')
-      .get(requireReadScope, async (request, response, next) => {
+      .get(requireReadScope, async (request, response) => {
         if (request.httpVersion === '1.0') throw new StoreError('requestNotHttp', NEEDS_CHUNKS);
-        const { format, tag, q } = parseParameters(exportQuerySchema, request.query);
+        const { format, tag, q: nameContains } = parseParameters(exportQuerySchema, request.query);
+        const { tokenName: holder = '' } = response.locals;
         const progress = { rows: 0 };
-        const tokenEnd = watchToken(request, response);
-        const fail = (error: NodeJS.ErrnoException) => {
-          if (tokenEnd.aborted) next(tokenEnd.reason);
-          // The request log already says that the client disconnected or was disconnected.
-          else if (!DISCONNECTED.includes(error.code ?? '')) next(error);
-        };
-        const send = async (bytes: Readable) => {
-          response.setHeader('Content-Type', rowWriters[format].type);
-          response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);
-          if (request.method === 'HEAD') return void response.end();
+        const signal = AbortSignal.any([request.signal, watchToken(request, response)]);
+        const rows = await plantExports.open({ holder, format, tag, nameContains, progress, signal });
+        response.setHeader('Content-Type', rowWriters[format].type);
+        response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);
+        if (request.method === 'HEAD') rows.destroy();
+        else {
           response.locals.progress = progress;
           response.locals.allowedPause = stallTimeout;
-          // Not thrown: the response would be logged, without the error, before Express gets it.
-          bytes.once('error', fail);
-          // If it fails, closes the connection without the last chunk (RFC 9112 §7.1), so that the client detects the
-          // incomplete response.
-          await pipeline(bytes, response).catch(() => {});
-        };
-        const signal = AbortSignal.any([request.signal, tokenEnd]);
-        const { tokenName: holder = '' } = response.locals;
-        await plantExports.read({ holder, format, tag, nameContains: q, progress, signal }, send).catch(fail);
+          // Unlike `pipeline`, leaves the response to the error handler, which logs the error and closes the connection
+          // without the last chunk (RFC 9112 §7.1), so that the client detects the incomplete response.
+          for await (const piece of rows) if (!response.write(piece)) await once(response, 'drain', { signal });
+        }
+        response.end();
       })
       .all(handleOtherMethods());

@@ -31,6 +31,8 @@ type ErrorHandlerOptions = {
 export const createErrorHandler =
   ({ basePath, toStoreError, outputBudget }: ErrorHandlerOptions): ErrorRequestHandler =>
   (thrown, request, response, next) => {
+    // The client is gone, and the request is logged.
+    if (response.destroyed) return;
     const error = toStoreError(thrown);
     response.locals.error = error;
     const { status, headers, body, toProblem } = toErrorResponse(error);

@@ -1,7 +1,9 @@
+import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { openRowStream } from '../../src/database/row-stream.ts';
 import { createPlantExports } from '../../src/exports/export-plants.ts';
+import type { PlantFilter } from '../../src/plants/plant-pages.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
 import { otherSessions } from '../support/other-sessions.ts';
@@ -102,6 +104,40 @@ describe('a stream of rows', () => {
   });
 });
 
+const startExports = (signal = new AbortController().signal) => {
+  const exports = createPlantExports({ database: options(SILENCE), limit: 1 });
+  const openExport = (filter: PlantFilter = {}) =>
+    exports.open({ holder: '', format: 'csv', progress: { rows: 0 }, signal, ...filter });
+  return { exports, openExport };
+};
+
+describe('an export has its slot until its stream closes', () => {
+  const breakLoop = async (stream: Readable) => {
+    for await (const _piece of stream) break;
+  };
+  const loseConnection = async (stream: Readable) => {
+    for (const { pid } of await otherSessions(database)) await database.query('SELECT pg_terminate_backend($1)', [pid]);
+    await expect(stream.toArray()).rejects.toMatchObject({ code: '57P01' });
+  };
+  test.each<[string, (stream: Readable, abort: () => void) => unknown]>([
+    ['it is read to its end', (stream) => stream.toArray()],
+    ['the loop that reads it ends early', breakLoop],
+    ['it is destroyed unread', (stream) => stream.destroy()],
+    ['it is aborted', (_stream, abort) => abort()],
+    ['its connection is lost', loseConnection],
+  ])('because %s', async (_title, close) => {
+    await insert(3000, 10_000);
+    const controller = new AbortController();
+    const { exports, openExport } = startExports(controller.signal);
+    const stream = await openExport();
+    await expect(openExport()).rejects.toMatchObject({ kind: 'overloaded' });
+    expect(exports.inProgress()).toBe(1);
+    await close(stream, () => controller.abort());
+    await waitUntil('a free slot', () => exports.inProgress() === 0);
+    await waitUntil('the end of its session', async () => (await backends()) === 0);
+  });
+});
+
 describe('an export whose first plant takes too long', () => {
   test.each([
     [{ nameContains: 'Fir' }, { kind: 'searchTooSlow' }],
@@ -109,15 +145,8 @@ describe('an export whose first plant takes too long', () => {
     [{}, { name: 'SilenceError' }],
   ])('with the filter %j fails with %j', async (filter, failure) => {
     await lock();
-    const { read, inProgress, rows } = createPlantExports({ database: options(SILENCE), limit: 1 });
-    const exported = {
-      holder: '',
-      format: 'csv',
-      progress: { rows: 0 },
-      signal: new AbortController().signal,
-      ...filter,
-    } as const;
-    await expect(read(exported, async () => {})).rejects.toMatchObject(failure);
-    expect([inProgress(), rows()]).toEqual([0, 0]);
+    const { exports, openExport } = startExports();
+    await expect(openExport(filter)).rejects.toMatchObject(failure);
+    expect([exports.inProgress(), exports.rows()]).toEqual([0, 0]);
   });
 });

@@ -5,6 +5,8 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { SCOPES } from '../../src/tokens/token.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider.ts';
+import { lockPlants } from '../support/lock-plants.ts';
+import { waitForBlocked } from '../support/lock-table.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -96,6 +98,19 @@ test('an import goes on while its token is valid, or cannot be checked', async (
   await setTimeout(2 * INTERVAL);
   request.end();
   expect(await answer).toMatchObject({ status: 200, body: { created: 2001 } });
+});
+
+test('an export ends with 401 when its token is revoked before the first plant', async () => {
+  const unlock = await lockPlants(service.database.url);
+  const token = await create('waiting');
+  const answer = service.agent.get('/plants/export').set('Authorization', `Bearer ${token}`).then();
+  try {
+    await waitForBlocked(service.database, 'FROM plants');
+    await service.tokens.revoke('waiting');
+    expect(await answer).toMatchObject({ status: 401, body: { error: 1101 } });
+  } finally {
+    await unlock();
+  }
 });
 
 test('an export is cut off when its token is revoked', async () => {
