@@ -88,8 +88,6 @@ export const createTokenWatch =
         () => {},
       );
     const timer = setInterval(check, interval);
-    // Logs, metrics, traces and pipelines listen as well: one more than Node.js takes for a leak.
-    response.setMaxListeners(20);
     response.once('close', () => clearInterval(timer));
     if (response.destroyed) clearInterval(timer);
     return ending.signal;

@@ -190,7 +190,7 @@ describe('a token of the store', () => {
     of: async (interval) => {
       jest.useFakeTimers();
       const verifyToken = jest.fn(async () => ({ name: 'test', scopes: [] }));
-      const response = { setMaxListeners: () => {}, once: jest.fn(), destroyed: false };
+      const response = { once: jest.fn(), destroyed: false };
       const request = { headers: { authorization: 'Bearer x' } };
       const watch = createTokenWatch({ verifyToken, interval: limitOf('RequestLimits tokenCheckInterval') });
       watch(request as Request, response as unknown as Response);
