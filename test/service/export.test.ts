@@ -20,7 +20,7 @@ const noView = onCitus('no view can take the place of plants');
 const noSnapshot = onCitus('each shard is read when the statement reaches it');
 let service: TestService;
 
-const MANY = 2000;
+const MANY = 5000;
 
 const insert = (sql: string) => service.database.query(`INSERT INTO plants (id, name, tag) ${sql}`);
 /** More data than the buffers of a connection hold. */
