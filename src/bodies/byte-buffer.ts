@@ -1,4 +1,3 @@
-const NO_BYTES = Buffer.alloc(0);
 /** The smallest allocation, in bytes. */
 const FIRST_CAPACITY = 4096;
 
@@ -7,7 +6,7 @@ const FIRST_CAPACITY = 4096;
  * each small part takes 512 bytes of memory.
  */
 export const createByteBuffer = (limit: number) => {
-  let buffer: Buffer = NO_BYTES;
+  let buffer: Buffer = Buffer.alloc(0);
   let length = 0;
 
   const grow = () => {
@@ -17,27 +16,20 @@ export const createByteBuffer = (limit: number) => {
   };
 
   return {
-    /** The number of bytes added, including those over the limit. */
+    /** The number of bytes added. */
     size: (): number => length,
-    /** Adds bytes, or drops all if they exceed the limit. @returns whether they do not */
+    /** Adds bytes, unless they exceed the limit. @returns whether they do not */
     add: (part: Buffer): boolean => {
       const start = length;
+      if (start + part.length > limit) return false;
       length += part.length;
-      if (length > limit) buffer = NO_BYTES;
-      else if (start === 0) buffer = part;
+      if (start === 0) buffer = part;
       else {
         if (length > buffer.length) grow();
         part.copy(buffer, start);
       }
-      return length <= limit;
+      return true;
     },
-    /** Removes all bytes. @returns them; undefined if they exceeded the limit */
-    take: (): Buffer | undefined => {
-      const bytes = length === buffer.length ? buffer : buffer.subarray(0, length);
-      const isWithin = length <= limit;
-      buffer = NO_BYTES;
-      length = 0;
-      return isWithin ? bytes : undefined;
-    },
+    bytes: (): Buffer => (length === buffer.length ? buffer : buffer.subarray(0, length)),
   };
 };

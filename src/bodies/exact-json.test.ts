@@ -58,7 +58,7 @@ describe('parseExactJson', () => {
     );
   });
 
-  test('reads the same id as JSON.parse, regardless of the surrounding members', () => {
+  test('reads the same id as JSON.parse, regardless of the surrounding members, also in an array', () => {
     const name = fc.constantFrom(
       '"id"',
       '"\\u0069d"',
@@ -81,13 +81,19 @@ describe('parseExactJson', () => {
       .tuple(space, name, space, space, value, space)
       .map(([a, n, b, c, v, d]) => `${a}${n}${b}:${c}${v}${d}`);
     fc.assert(
-      fc.property(fc.array(member, { maxLength: 6 }), (members) => {
-        const text = `{${members.join(',')}}`;
-        const expected = JSON.parse(text);
-        const actual = parseExactJson(text) as { id?: unknown };
-        if (Number.isSafeInteger(expected.id)) expect(actual.id).toBe(BigInt(expected.id));
-        if (typeof expected.id === 'number') actual.id = expected.id;
-        expect(actual).toEqual(expected);
+      fc.property(fc.array(fc.array(member, { maxLength: 6 })), fc.array(value), (objects, others) => {
+        const texts = objects.map((members) => `{${members.join(',')}}`);
+        const values: unknown[] = texts.map((text) => parseExactJson(text));
+        // As elements of an array, behind others.
+        const array = parseExactJson(`[${[...others, ...texts].join(' ,')}]`) as unknown[];
+        expect(array.slice(others.length)).toEqual(values);
+        for (const [index, text] of texts.entries()) {
+          const expected = JSON.parse(text);
+          const actual = values[index] as { id?: unknown };
+          if (Number.isSafeInteger(expected.id)) expect(actual.id).toBe(BigInt(expected.id));
+          if (typeof expected.id === 'number') actual.id = expected.id;
+          expect(actual).toEqual(expected);
+        }
       }),
       { numRuns: 2000 },
     );

@@ -11,18 +11,24 @@ const MAX_DEPTH = 100;
 const TOO_COMPLEX = `more than ${MAX_SEPARATORS} commas and opening brackets, or more than ${MAX_DEPTH} levels of nesting`;
 
 /**
- * Parses JSON like `JSON.parse`, except that a top-level member named `id` becomes an exact bigint if it is an integer.
- * `1.0` and `1e3` are integers (JSON Schema 2020-12 §6.1.1). A number that is not an integer, or too long for an int64,
- * stays a double, which the schema rejects.
+ * Parses JSON like `JSON.parse`, except that a member named `id`, of the object or of each object in an array, becomes an exact
+ * bigint if it is an integer. `1.0` and `1e3` are integers (JSON Schema 2020-12 §6.1.1). A number that is not an integer, or too
+ * long for an int64, stays a double, which the schema rejects.
  * @throws {SyntaxError} if the text is not JSON (RFC 8259)
  * @throws {RangeError} if it has too many values or nests them too deep (RFC 8259 §9)
  */
-export const parseExactJson = (text: string): unknown => {
-  const source = scan(text);
-  const value = JSON.parse(text) as { id?: unknown } | null;
-  // A reviver could read the number's text too, but takes 40 times as long on a body of many small values.
-  if (typeof value?.id === 'number') value.id = exactInteger(source) ?? value.id;
+export const parseExactJson = (text: string, maxSeparators = MAX_SEPARATORS): unknown => {
+  const sources = findIds(text, maxSeparators);
+  const value: unknown = JSON.parse(text);
+  if (Array.isArray(value)) for (const [index, element] of value.entries()) setExactId(element, sources[index]);
+  else setExactId(value, sources[0]);
   return value;
+};
+
+// A reviver could read the number's text too, but takes 40 times as long on a body of many small values.
+const setExactId = (value: unknown, source = ''): void => {
+  const plant = value as { id?: unknown } | null;
+  if (typeof plant?.id === 'number') plant.id = exactInteger(source) ?? plant.id;
 };
 
 /** Like `JSON.stringify`, except that a bigint becomes a number with all of its digits. */
@@ -37,10 +43,13 @@ const [BRACE, BRACE_END, BRACKET, BRACKET_END] = ['{', '}', '[', ']'].map((chara
 
 /**
  * Scans a text that may not be valid JSON.
- * @returns the text of the last top-level `id`, if it is a number; otherwise an empty string
+ * @returns the text of the last `id` of the object, or of each object in the array, if it is a number
  */
-const scan = (text: string): string => {
-  let source = '';
+const findIds = (text: string, maxSeparators: number): string[] => {
+  const sources: string[] = [];
+  /** Of the members of the object, or of the objects in the array. */
+  let idDepth = 1;
+  let element = 0;
   let depth = 0;
   let separators = 0;
   let name = '';
@@ -48,26 +57,29 @@ const scan = (text: string): string => {
     const code = text.charCodeAt(index);
     if (code === QUOTE) {
       const end = endOfString(text, index);
-      if (depth === 1) name = text.slice(index, end + 1);
+      if (depth === idDepth) name = text.slice(index, end + 1);
       index = end;
     } else if (code === BRACE || code === BRACKET) {
+      if (depth === 0 && code === BRACKET) idDepth = 2;
       depth++;
-      if (depth > MAX_DEPTH || ++separators > MAX_SEPARATORS) throw new RangeError(TOO_COMPLEX);
+      if (depth > MAX_DEPTH || ++separators > maxSeparators) throw new RangeError(TOO_COMPLEX);
     } else if (code === BRACE_END || code === BRACKET_END) depth--;
     else if (code === COMMA) {
-      if (++separators > MAX_SEPARATORS) throw new RangeError(TOO_COMPLEX);
-      if (depth === 1) name = '';
-    } else if (depth === 1 && code === COLON) {
-      if (isId(name)) source = numberAt(text, index + 1) ?? source;
+      if (++separators > maxSeparators) throw new RangeError(TOO_COMPLEX);
+      if (depth === idDepth) name = '';
+      else if (depth < idDepth) element++;
+    } else if (depth === idDepth && code === COLON) {
+      const source = isId(name) ? numberAt(text, index + 1) : undefined;
+      if (source !== undefined) sources[element] = source;
       // Invalid JSON may have many colons after a long name, and isId takes time.
       name = '';
     }
   }
-  return source;
+  return sources;
 };
 
 /** The index of the quote that ends the string at `start`; the length of the text if there is none. */
-export const endOfString = (text: string, start: number): number => {
+const endOfString = (text: string, start: number): number => {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
     while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;

@@ -53,7 +53,7 @@ export const gatherBody = (request: Request, response: Response, { limit, slots 
     };
     const onEnd = () => {
       settle();
-      resolve({ bytes: body.take() as Buffer, release: () => release?.() });
+      resolve({ bytes: body.bytes(), release: () => release?.() });
     };
     const onClose = () => fail(new StoreError('bodyNotJson', 'The body ended early.'));
     if (response.destroyed) return onClose();

@@ -2,38 +2,50 @@ import { parse as parseContentType } from 'content-type';
 import { StoreError } from '../errors.ts';
 import { quoteValue } from '../quote-value.ts';
 
-const UTF_8 = ['utf-8'] as const;
+export const US_ASCII = 'us-ascii';
+/** Of a body that is one JSON document, which must be UTF-8 (RFC 8259 §8.1). ASCII is a part of it. */
+const JSON_ENCODINGS = ['utf-8', US_ASCII];
+const JSON_TYPE = /[/+]json$/;
 
 /**
- * Checks the Content-Type of a request: the media type must be one of `expected`, and the charset one that `charsetsOf` lists
- * for it. Without a charset, it is UTF-8.
+ * @param label as in https://encoding.spec.whatwg.org/#names-and-labels, for example `utf8` or `latin1`
+ * @returns the name of the encoding; undefined if the label is unknown
+ */
+export const encodingOf = (label: string): string | undefined => {
+  // The standard reads it as windows-1252, so bytes that are not ASCII would become wrong characters.
+  if (label.trim().toLowerCase() === US_ASCII) return US_ASCII;
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Reads the Content-Type of a request. Its media type must be one of `expected`. Without a charset, the encoding is UTF-8.
  * @throws {StoreError} 1001
  */
-export const readContentType = <Expected extends string, Charset extends string>(
+export const readContentType = <Expected extends string>(
   expected: readonly Expected[],
-  header: string,
-  charsetsOf: (type: Expected) => readonly Charset[],
-): { type: Expected; charset: Charset | undefined } => {
-  const { type, charset } = expected.includes(header as Expected) ? { type: header } : parseMediaType(header);
+  header = '',
+): { type: Expected; encoding: string } => {
+  const { type, charset = 'utf-8' } = expected.includes(header as Expected) ? { type: header } : parse(header);
   if (!expected.includes(type as Expected)) {
     const message = `The Content-Type must be ${expected.join(' or ')}.`;
     const headers = { Accept: expected.join(', ') }; // RFC 9110 §15.5.16
     throw new StoreError('mediaTypeNotSupported', message, { headers });
   }
-  const charsets = charsetsOf(type as Expected);
-  const known = charsets.find((name) => name === charset?.toLowerCase());
-  if (charset !== undefined && known === undefined) {
-    const message = `The charset of ${type} must be ${charsets.join(' or ')}, not ${quoteValue(charset)}.`;
+  const encoding = encodingOf(charset);
+  const isJson = JSON_TYPE.test(type as Expected);
+  if (encoding === undefined || (isJson && !JSON_ENCODINGS.includes(encoding))) {
+    const must = isJson ? 'utf-8' : 'a label of the Encoding standard, such as utf-8, windows-1252 or utf-16le';
+    const message = `The charset of ${type} must be ${must}, not ${quoteValue(charset)}.`;
     throw new StoreError('mediaTypeNotSupported', message);
   }
-  return { type: type as Expected, charset: known };
+  return { type: type as Expected, encoding };
 };
 
-/** Like `readContentType`, for a body in UTF-8. @throws {StoreError} 1001 */
-export const readMediaType = <Expected extends string>(expected: readonly Expected[], header = ''): Expected =>
-  readContentType(expected, header, () => UTF_8).type;
-
-const parseMediaType = (header: string): { type?: string; charset?: string | undefined } => {
+const parse = (header: string): { type?: string; charset?: string | undefined } => {
   try {
     const { type, parameters } = parseContentType(header);
     return { type, charset: parameters.charset };

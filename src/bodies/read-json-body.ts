@@ -6,7 +6,7 @@ import { createByteBuffer } from './byte-buffer.ts';
 import { bodyDecompressor } from './decompress.ts';
 import { parseExactJson } from './exact-json.ts';
 import { bodyTooLarge, clientDisconnected, gatherBody } from './gather-body.ts';
-import { readMediaType } from './media-type.ts';
+import { readContentType } from './media-type.ts';
 
 /** How much compression can add to incompressible data, in bytes. */
 const COMPRESSION_OVERHEAD = 1024;
@@ -32,7 +32,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
   const { limit, slots, mediaTypes, parse } = options;
   const maxSmall = Math.min(LARGE_BODY, limit);
   return async (request, response) => {
-    readMediaType(mediaTypes, request.headers['content-type']);
+    readContentType(mediaTypes, request.headers['content-type']);
     const decompress = bodyDecompressor(request);
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
     if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
@@ -55,7 +55,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
 const concatUpTo = async (limit: number, pieces: AsyncIterable<Buffer>): Promise<Buffer> => {
   const body = createByteBuffer(limit);
   for await (const piece of pieces) if (!body.add(piece)) throw bodyTooLarge(limit);
-  return body.take() as Buffer;
+  return body.bytes();
 };
 
 /** A client may wait for 100 Continue before it sends its body (RFC 9110 §10.1.1). HTTP/1.0 does not have it. */
@@ -67,28 +67,25 @@ export const sendContinue = (request: Request, response: Response) => {
 /** `fatal`: invalid UTF-8 is an error. A leading byte order mark is ignored, as RFC 8259 §8.1 allows. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/**
- * Parses JSON in UTF-8; see `parseExactJson`. `subject`: what a message calls it.
- * @throws {StoreError} 1000, 1002
- */
-export const parseJson = (bytes: Buffer, subject = 'The body'): unknown => {
-  if (bytes.length === 0) throw new StoreError('bodyNotJson', `${subject} is empty and must be a JSON object.`);
-  return parseJsonText(decodeText(bytes, subject), subject);
+/** Parses a body of JSON in UTF-8; see `parseExactJson`. @throws {StoreError} 1000, 1002 */
+export const parseJson = (bytes: Buffer): unknown => {
+  if (bytes.length === 0) throw new StoreError('bodyNotJson', 'The body is empty and must be a JSON object.');
+  return parseJsonText(decodeUtf8(bytes), 'The body');
 };
 
-/** Decodes UTF-8. The default decoder drops a leading byte order mark. @throws {StoreError} 1000 */
-export const decodeText = (bytes: Buffer, subject = 'The body', decoder = utf8, advice = ''): string => {
+/** @throws {StoreError} 1000 */
+export const decodeUtf8 = (bytes: Buffer): string => {
   try {
-    return decoder.decode(bytes);
+    return utf8.decode(bytes);
   } catch {
-    throw new StoreError('bodyNotJson', `${subject} is not UTF-8.${advice}`);
+    throw new StoreError('bodyNotJson', 'The body is not UTF-8.');
   }
 };
 
-/** @throws {StoreError} 1000, 1002 */
-export const parseJsonText = (text: string, subject: string): unknown => {
+/** @param subject what a message calls the text. @throws {StoreError} 1000, 1002 */
+export const parseJsonText = (text: string, subject: string, maxSeparators?: number): unknown => {
   try {
-    return parseExactJson(text);
+    return parseExactJson(text, maxSeparators);
   } catch (error) {
     if (error instanceof RangeError) throw new StoreError('bodyTooLarge', `${subject} has ${error.message}.`);
     throw new StoreError('bodyNotJson', `${subject} is not JSON: ${(error as Error).message}`);

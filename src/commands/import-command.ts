@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { BULK_LOCK_TIMEOUT, BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT, createPool } from '../database/database.ts';
 import { createPoolStatements } from '../database/statements.ts';
 import { OperationalError, StoreError } from '../errors.ts';
-import { CHARSETS, type Charset, decodeCharset } from '../imports/decode-charset.ts';
+import { decodeText } from '../imports/decode-text.ts';
 import {
   addCounts,
   CONFLICT_MODES,
@@ -35,13 +35,13 @@ import {
   STDIO,
   sizeOf,
 } from './bulk-file.ts';
-import { parseAs } from './option-parsers.ts';
+import { parseAs, parseEncoding } from './option-parsers.ts';
 import { describeProgress, print, showProgress } from './output.ts';
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
 
 type CommandOptions = Pick<ImportOptions, 'onConflict' | 'maxErrors' | 'delimiter'> & {
-  encoding?: Charset;
+  encoding: string;
   dryRun?: boolean;
   atomic?: boolean;
   errors?: string;
@@ -73,11 +73,7 @@ export const addImportCommand = (program: Command, config: () => Config): void =
       'delimiter of CSV: a comma, a semicolon or "tab" (default: recognized from the header row)',
       parseAs(importQuerySchema.shape.delimiter),
     )
-    .addOption(
-      new Option('--encoding <encoding>', 'encoding of the files, as a spreadsheet saved them')
-        .choices(CHARSETS)
-        .default(CHARSETS[0]),
-    )
+    .option('--encoding <label>', 'encoding of the files, such as windows-1252 or utf-16le', parseEncoding, 'utf-8')
     .addOption(formatOption(importFormats))
     .option('--json', 'print the summary as JSON')
     .action(async (names: string[], { dryRun = false, atomic = false, format, ...options }: CommandOptions) => {
@@ -141,7 +137,7 @@ export type FilesOutcome = ImportCounts & {
  */
 export const importFiles = async (
   files: readonly (FileFormat<ImportFormat> & { name: string })[],
-  options: ImportOptions & { encoding?: Charset | undefined },
+  options: ImportOptions & { encoding?: string },
   { config, signal }: { config: Config; signal: AbortSignal },
 ): Promise<FilesOutcome> => {
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
@@ -174,7 +170,7 @@ export const importFiles = async (
       for (const { name: file, ...format } of files) {
         const read: ReadRows = (whileWanted) => {
           const bytes = readFileBytes(file, format, { signal: whileWanted, onBytes });
-          return readRows(format.format, decodeCharset(bytes, options.encoding), {
+          return readRows(format.format, decodeText(bytes, options.encoding), {
             maxLineBytes: config.bodyLimit,
             delimiter: options.delimiter,
             onNoRows: onNoRows(file),
@@ -194,12 +190,12 @@ export const importFiles = async (
   });
 };
 
-/** The maximum size of a JSON array in bytes: it is held in memory, with a copy as text. */
+/** The maximum size of a JSON array in bytes of UTF-8: it is held in memory, and so are its elements. */
 const MAX_ARRAY_BYTES = 67_108_864;
 
-const readRows = (format: ImportFormat, bytes: AsyncIterable<Buffer>, options: Parameters<typeof readCsv>[1]) => {
-  if (format === 'json') return readJson(bytes, { maxBytes: MAX_ARRAY_BYTES, onNoRows: options.onNoRows });
-  return format === 'csv' ? readCsv(bytes, options) : readNdjson(bytes, options);
+const readRows = (format: ImportFormat, text: AsyncIterable<string>, options: Parameters<typeof readCsv>[1]) => {
+  if (format === 'json') return readJson(text, { maxBytes: MAX_ARRAY_BYTES, onNoRows: options.onNoRows });
+  return format === 'csv' ? readCsv(text, options) : readNdjson(text, options);
 };
 
 export const rowsOf = ({ created, replaced, skipped, failed }: ImportCounts) => created + replaced + skipped + failed;

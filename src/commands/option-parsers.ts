@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
+import { encodingOf } from '../bodies/media-type.ts';
 import { parseDuration } from '../config/variable-kinds.ts';
 
 /** Parses an option as the query parameter of the same meaning is parsed. */
@@ -10,6 +11,13 @@ export const parseAs =
     if (error) throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
     return data;
   };
+
+/** @returns the name of the encoding */
+export const parseEncoding = (label: string): string => {
+  const encoding = encodingOf(label);
+  if (encoding !== undefined) return encoding;
+  throw new InvalidArgumentError('It must be a label of the Encoding standard, such as windows-1252 or utf-16le.');
+};
 
 export const parsePort = (text: string): string => {
   if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535) return text;

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { decodeText } from '../imports/decode-text.ts';
 import { readCsv as importCsv } from '../imports/read-csv.ts';
 import { readNdjson as importNdjson } from '../imports/read-json.ts';
 import { type ExportFormat, type PlantRow, rowWriters } from './write-rows.ts';
@@ -57,7 +58,7 @@ describe('any plants', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(row), async (rows) => {
         const bytes = Readable.from([Buffer.from(write(format, rows))]);
-        const imported = await Array.fromAsync(read(bytes, { maxLineBytes: 1_048_576 }));
+        const imported = await Array.fromAsync(read(decodeText(bytes), { maxLineBytes: 1_048_576 }));
         const plants = imported.flat().map((found) => ('plant' in found ? found.plant : found));
         expect(plants.map((plant) => ({ tag: undefined, ...plant }))).toEqual(
           rows.map(([id, name, tag]) => ({ id: BigInt(id), name, tag: tag ?? undefined })),

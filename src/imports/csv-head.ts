@@ -1,41 +1,70 @@
-import { createByteBuffer } from '../bodies/byte-buffer.ts';
+import { StoreError } from '../errors.ts';
+import { quoteValue } from '../quote-value.ts';
+import { countLineEnds } from './decode-text.ts';
 
-/** The maximum number of bytes of a file to examine. */
+/** The possible delimiters; the first is the default. */
+const DELIMITERS = [',', ';', '\t'];
+/** The maximum number of characters to wait for the end of the header row. */
 const MAX_HEAD = 16_384;
-const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
+/** A CR at the end may be half of a CRLF. */
+const LINE_END = /\n|\r./s;
 
-/** Gathers the beginning of a file up to the end of its first line that is not empty, or up to MAX_HEAD. */
-export const createCsvHead = () => {
-  const head = createByteBuffer(Number.POSITIVE_INFINITY);
+/** Where records begin. `text`: what has arrived from there on. */
+type CsvStart = { delimiter: string; line: number; text: string };
+
+/**
+ * Finds the header row and its delimiter.
+ * @param given overrides the delimiter that is recognized; `tab` is a tab
+ */
+export const createCsvHead = (given?: string) => {
+  const chosen = given === 'tab' ? '\t' : given;
+  let text = '';
   let line = 1;
-  let last: number | undefined;
 
-  /** Counts the empty lines instead of keeping them, because a file can begin with any number of them. */
-  const skipEmptyLines = (chunk: Buffer): Buffer => {
-    let start = 0;
-    for (; start < chunk.length; start++) {
-      const byte = chunk[start];
-      if (byte !== LINE_FEED && byte !== CARRIAGE_RETURN) break;
-      if (byte === CARRIAGE_RETURN || last !== CARRIAGE_RETURN) line += 1;
-      last = byte;
-    }
-    return chunk.subarray(start);
+  /** Counts empty lines instead of keeping them, because a file can begin with any number of them. */
+  const skipEmptyLines = () => {
+    const first = text.search(/[^\r\n]/);
+    const start = first === -1 ? text.length - Number(text.endsWith('\r')) : first;
+    line += countLineEnds(text.slice(0, start));
+    text = text.slice(start);
   };
 
   return {
-    /** @returns whether the head is complete */
-    add: (chunk: Buffer): boolean => {
-      const bytes = head.size() === 0 ? skipEmptyLines(chunk) : chunk;
-      if (bytes.length === 0) return false;
-      const isAfterReturn = head.size() > 0 && last === CARRIAGE_RETURN;
-      head.add(bytes);
-      last = bytes.at(-1);
-      const end = bytes.indexOf(CARRIAGE_RETURN);
-      // A CR at the end may be half of a CRLF.
-      const hasEnd = bytes.includes(LINE_FEED) || (end !== -1 && end < bytes.length - 1) || isAfterReturn;
-      return hasEnd || head.size() >= MAX_HEAD;
+    /**
+     * @param piece undefined at the end of the file
+     * @returns undefined until the header row has arrived, or MAX_HEAD
+     * @throws {StoreError} 1000 for UTF-16, 1003 for another delimiter in a line `sep=`
+     */
+    add: (piece?: string): CsvStart | undefined => {
+      text += piece ?? '';
+      skipEmptyLines();
+      if (piece !== undefined && text.length < MAX_HEAD && !LINE_END.test(text)) return undefined;
+      const [row = '', content = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(text) ?? [];
+      if (content.includes('\0')) throw new StoreError('bodyNotJson', WIDE);
+      const named = row === content ? undefined : delimiterIn(content);
+      if (named === undefined) return { delimiter: chosen ?? delimiterOf(content), line, text };
+      return { delimiter: chosen ?? named, line: line + 1, text: text.slice(row.length) };
     },
-    /** @returns the bytes from the first line that is not empty, and the number of that line */
-    take: (): { bytes: Buffer; line: number } => ({ bytes: head.take() as Buffer, line }),
   };
 };
+
+const WIDE =
+  'The header row has NUL characters, as in UTF-16. If the file is in utf-16le or utf-16be, state this encoding.';
+
+/** The delimiter that a line `sep=;` names, which some spreadsheets write first. @throws {StoreError} 1003 */
+const delimiterIn = (line: string): string | undefined => {
+  const [, named] = /^"?sep=([^"]?)"?$/i.exec(line) ?? [];
+  if (named === undefined || DELIMITERS.includes(named)) return named;
+  const message = `The first line is ${quoteValue(line.trim())}, but fields must be separated by commas, semicolons or tabs.`;
+  throw new StoreError('fieldWrong', message);
+};
+
+/** The delimiter that separates the columns `id` and `name`. */
+const delimiterOf = (row: string) =>
+  DELIMITERS.find((delimiter) => {
+    const names = row.split(delimiter).map((name) => toColumnName(name.trim().replace(/^"(.*)"$/, '$1')));
+    return names.includes('id') && names.includes('name');
+  }) ?? ',';
+
+/** Columns are named regardless of case and surrounding blanks. */
+export const toColumnName = (text: string): string => text.trim().toLowerCase();

@@ -3,13 +3,13 @@ import type { Request, Response } from 'express';
 import type { BodySlots } from '../bodies/body-slots.ts';
 import { bodyDecompressor } from '../bodies/decompress.ts';
 import { readContentType } from '../bodies/media-type.ts';
-import { createBodyReader, decodeText, sendContinue } from '../bodies/read-json-body.ts';
+import { createBodyReader, decodeUtf8, sendContinue } from '../bodies/read-json-body.ts';
 import { streamBody } from '../bodies/stream-body.ts';
 import { StoreError } from '../errors.ts';
-import { CHARSETS, decodeCharset } from './decode-charset.ts';
+import { decodeText } from './decode-text.ts';
 import type { ImportOptions, ImportRow, OnNoRows, ReadRows } from './import.ts';
 import { readCsv } from './read-csv.ts';
-import { readJsonArray, readNdjson } from './read-json.ts';
+import { parseArray, readElements, readNdjson } from './read-json.ts';
 
 /** The media types of an import. */
 export const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;
@@ -34,25 +34,23 @@ type ArrayOptions = { signal: AbortSignal; onNoRows: OnNoRows };
 /** @throws {StoreError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader */
 export type ImportBodyReader = (request: Request, response: Response, options: ReadOptions) => ReadRows;
 
-const charsetsOf = (type: (typeof IMPORT_TYPES)[number]) => (type === 'text/csv' ? CHARSETS : ([CHARSETS[0]] as const));
-
 /** Reads the rows of a request. Buffers a JSON array; streams the other formats. */
 export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: ImportBodyOptions): ImportBodyReader => {
   const readArray = createBodyReader({
     ...bodies,
     mediaTypes: ['application/json'],
-    parse: (bytes) => decodeText(bytes),
+    parse: (bytes) => parseArray(decodeUtf8(bytes)),
   });
 
   async function* readArrayRows(request: Request, response: Response, { signal, onNoRows }: ArrayOptions) {
     const whenAborted = aborted(signal, request).then(() => {
       throw signal.reason;
     });
-    yield* readJsonArray(await Promise.race([readArray(request, response), whenAborted]), onNoRows);
+    yield* readElements(await Promise.race([readArray(request, response), whenAborted]), onNoRows);
   }
 
   return (request, response, { delimiter, end, onNoRows }) => {
-    const { type, charset } = readContentType(IMPORT_TYPES, request.headers['content-type'] ?? '', charsetsOf);
+    const { type, encoding } = readContentType(IMPORT_TYPES, request.headers['content-type']);
     const decompress = bodyDecompressor(request);
     if (type === 'application/json') return (signal) => readArrayRows(request, response, { signal, onNoRows });
     return (importSignal) => {
@@ -61,10 +59,10 @@ export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: Imp
       sendContinue(request, response);
       response.locals.failBody = end;
       const pieces = streamBody(request, { pauseTimeout, signal, isCompressed: decompress !== undefined });
-      const bytes = whileWanted(decompress ? decompress.stream(pieces) : pieces, signal);
+      const text = decodeText(whileWanted(decompress ? decompress.stream(pieces) : pieces, signal), encoding);
       const onStalled = () => stalled.abort(new StoreError('requestTooSlow', 'The body has had no row for too long.'));
       const options = { maxLineBytes: bodies.limit, delimiter, onNoRows };
-      const rows = type === 'text/csv' ? readCsv(decodeCharset(bytes, charset), options) : readNdjson(bytes, options);
+      const rows = type === 'text/csv' ? readCsv(text, options) : readNdjson(text, options);
       return withTimer(rows, rowTimeout, onStalled);
     };
   };

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { StoreError } from '../errors.ts';
 import { MAX_INT64, MIN_INT64, plantSchema } from '../plants/plant.ts';
 import { quoteValue } from '../quote-value.ts';
-import { toColumnName } from './csv-dialect.ts';
+import { createCsvHead, toColumnName } from './csv-head.ts';
+import { type CsvFields, type CsvRecord, createCsvParser } from './csv-records.ts';
 import type { ImportRow, OnNoRows } from './import.ts';
-import { type CsvField, type CsvRecord, readCsvRecords } from './read-csv-records.ts';
 import { inTurns } from './take-turns.ts';
 import { toRow } from './to-row.ts';
 
@@ -16,7 +16,7 @@ const FORMATTED = /^[+-]?\d{1,3}([.,'\u2019 \u00a0\u202f]\d{3})+$/;
 /** Leading zeros are allowed, but BigInt takes quadratic time on a million of them. */
 const MAX_ID_LENGTH = 40;
 
-const describeCsvId = ({ input }: { input?: unknown }): string => {
+const describeCsvId = ({ input = '' }: { input?: unknown }): string => {
   if (input === '') return 'is required';
   const wrong = `must be decimal digits with an optional sign, from ${MIN_INT64} to ${MAX_INT64}`;
   const text = typeof input === 'string' && input.length <= MAX_ID_LENGTH ? input : '';
@@ -46,29 +46,42 @@ type CsvOptions = {
  * @throws {StoreError} 1000 for an invalid quote, 1002 for a row that is too long, 1003 for an invalid header row
  */
 export async function* readCsv(
-  chunks: AsyncIterable<Buffer>,
+  text: AsyncIterable<string>,
   { maxLineBytes, delimiter, onNoRows }: CsvOptions,
 ): AsyncGenerator<ImportRow[]> {
+  const head = createCsvHead(delimiter);
+  let parser: ReturnType<typeof createCsvParser> | undefined;
   let columns: Columns | undefined;
   let hasRows = false;
-  let lines = 0;
-  const onEnd = (count: number) => {
-    lines = count;
+  const recordsIn = function* (piece: string | undefined): Generator<CsvRecord | undefined> {
+    let arrived = piece ?? '';
+    if (parser === undefined) {
+      const start = head.add(piece);
+      if (start === undefined) return;
+      parser = createCsvParser({ ...start, maxRecordBytes: maxLineBytes });
+      arrived = start.text;
+    }
+    yield* parser.parse(arrived);
+    if (piece === undefined) yield* parser.end();
   };
-  const rowsOf = function* (records: Iterable<CsvRecord | undefined>) {
-    for (const record of records) {
+  const rowsIn = function* (piece: string | undefined) {
+    for (const record of recordsIn(piece)) {
       if (record === undefined) yield undefined;
       else if (columns === undefined) columns = findColumns(record.fields);
-      else yield toCsvRow(record.line, record.fields, columns);
+      else yield toCsvRow(record, columns);
     }
   };
-  const records = readCsvRecords(chunks, { maxRecordBytes: maxLineBytes, delimiter, onEnd });
-  for await (const rows of inTurns(records, rowsOf)) {
+  for await (const rows of inTurns(withEnd(text), rowsIn)) {
     hasRows ||= rows.length > 0;
     yield rows;
   }
   if (columns === undefined) throw headerWrong('The CSV has no header row.');
-  if (!hasRows) onNoRows?.(lines > 1 ? ONLY_HEADER : ONLY_LINE);
+  if (!hasRows) onNoRows?.(parser?.lines() === 1 ? ONLY_LINE : ONLY_HEADER);
+}
+
+async function* withEnd(text: AsyncIterable<string>): AsyncGenerator<string | undefined> {
+  yield* text;
+  yield undefined;
 }
 
 const ONLY_HEADER = 'The file has no rows: it has only a header row.';
@@ -79,10 +92,9 @@ const ONLY_LINE =
 /** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */
 type Columns = { id: number; name: number; tag: number; count: number };
 
-const findColumns = (fields: CsvField[]): Columns => {
-  const texts = fields.map(({ read }) => read('The header row'));
-  const names = texts.map(toColumnName);
-  const row = `The header row is ${quoteValue(texts.join(','))}`;
+const findColumns = (fields: CsvFields): Columns => {
+  const names = fields.map((field = '') => toColumnName(field));
+  const row = `The header row is ${quoteValue(fields.join(','))}`;
   for (const name of ['id', 'name', 'tag']) {
     if (names.indexOf(name) !== names.lastIndexOf(name))
       throw headerWrong(`${row}, which names the column ${name} twice.`);
@@ -98,13 +110,11 @@ const headerWrong = (what: string) =>
     `${what} It must be like id,name,tag, in any order, separated by commas, semicolons or tabs.`,
   );
 
-const toCsvRow = (line: number, fields: CsvField[], columns: Columns): ImportRow =>
+const toCsvRow = ({ line, fields }: CsvRecord, columns: Columns): ImportRow =>
   toRow(line, csvPlantSchema, 'The row', () => {
     if (fields.length !== columns.count) {
       const message = `The row has ${fields.length} fields, but the header row has ${columns.count}.`;
       throw new StoreError('fieldWrong', message);
     }
-    const read = (index: number) => fields[index]?.read('The row');
-    const tag = fields[columns.tag];
-    return { id: read(columns.id), name: read(columns.name), tag: tag?.isAbsent ? undefined : tag?.read('The row') };
+    return { id: fields[columns.id], name: fields[columns.name] ?? '', tag: fields[columns.tag] };
   });

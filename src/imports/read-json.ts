@@ -1,56 +1,75 @@
-import { createByteBuffer } from '../bodies/byte-buffer.ts';
-import { decodeText, parseJson, parseJsonText } from '../bodies/read-json-body.ts';
-import { errors, StoreError } from '../errors.ts';
+import { parseJsonText } from '../bodies/read-json-body.ts';
+import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
 import { formatCount, type ImportRow, type OnNoRows } from './import.ts';
-import { splitJsonArray } from './split-json-array.ts';
-import { type Line, splitLines } from './split-lines.ts';
 import { inTurns } from './take-turns.ts';
 import { toRow, toRowError } from './to-row.ts';
 
+/** How many blank lines to skip before looking at the clock. */
+const CHECK_INTERVAL = 1000;
+const BLANK = /^[ \t]*$/;
+
 /**
- * Reads plants from NDJSON: one NewPlant per line. Ignores blank lines. A line of more than `maxLineBytes`, without its line
- * ending, is a failed row and not kept in memory.
+ * Reads plants from NDJSON: one NewPlant per line, which ends with LF or CRLF. Ignores blank lines. A line of more than
+ * `maxLineBytes` in UTF-8, without its line end, is a failed row and not kept in memory.
  */
 export async function* readNdjson(
-  chunks: AsyncIterable<Buffer>,
+  text: AsyncIterable<string>,
   { maxLineBytes, onNoRows }: { maxLineBytes: number; onNoRows?: OnNoRows | undefined },
 ): AsyncGenerator<ImportRow[]> {
   let hasRows = false;
-  const rowsOf = function* (lines: Iterable<Line>) {
-    for (const { line, bytes } of lines) {
-      if (bytes === undefined) yield toRowError(line, lineTooLong(maxLineBytes));
-      else if (!isBlank(bytes)) yield toRow(line, newPlantSchema, 'The line', () => parseJson(bytes, 'The line'));
+  let line = 0;
+  /** What has arrived of a line without its end. */
+  let rest = '';
+  const rowsIn = function* (piece: string) {
+    let start = 0;
+    for (let end = piece.indexOf('\n'); end !== -1; end = piece.indexOf('\n', start)) {
+      line += 1;
+      const row = readLine(line, rest + piece.slice(start, end), maxLineBytes);
       // Looking at the clock takes as long as skipping a line, and a megabyte of gzip can become a billion of them.
-      else if (line % CHECK_INTERVAL === 0) yield undefined;
+      if (row !== undefined || line % CHECK_INTERVAL === 0) yield row;
+      rest = '';
+      start = end + 1;
     }
+    // A line that is too long already, even without the CR of a CRLF, need not grow.
+    if (rest.length <= maxLineBytes + 1) rest += piece.slice(start);
   };
-  for await (const rows of inTurns(splitLines(chunks, { maxLineBytes }), rowsOf)) {
+  for await (const rows of inTurns(endLastLine(text), rowsIn)) {
     hasRows ||= rows.length > 0;
     yield rows;
   }
   if (!hasRows) onNoRows?.('The file has no rows: it is empty or has only blank lines.');
 }
 
-/** How many blank lines to skip before looking at the clock. */
-const CHECK_INTERVAL = 1000;
-const [TAB, SPACE] = [9, 32];
+async function* endLastLine(text: AsyncIterable<string>): AsyncGenerator<string> {
+  yield* text;
+  yield '\n';
+}
 
-const isBlank = (bytes: Buffer): boolean => {
-  for (const byte of bytes) if (byte !== SPACE && byte !== TAB) return false;
-  return true;
+/** @returns undefined for a blank line */
+const readLine = (line: number, textWithReturn: string, maxBytes: number): ImportRow | undefined => {
+  const text = textWithReturn.endsWith('\r') ? textWithReturn.slice(0, -1) : textWithReturn;
+  // A character takes at most three bytes, and counting them takes time.
+  if (3 * text.length > maxBytes && Buffer.byteLength(text) > maxBytes) return toRowError(line, lineTooLong(maxBytes));
+  if (BLANK.test(text)) return undefined;
+  return toRow(line, newPlantSchema, 'The line', () => parseJsonText(text, 'The line'));
 };
 
 const lineTooLong = (limit: number) => new StoreError('bodyTooLarge', `The line must be at most ${limit} bytes.`);
 
-/** Reads the plants of a file that is a JSON array; see `readJsonArray`. @throws {StoreError} 1000, 1002 */
+/** Reads the plants of a file that is a JSON array; see `readElements`. @throws {StoreError} 1000, 1002 */
 export async function* readJson(
-  chunks: AsyncIterable<Buffer>,
+  pieces: AsyncIterable<string>,
   { maxBytes, onNoRows }: { maxBytes: number; onNoRows?: OnNoRows | undefined },
 ): AsyncGenerator<ImportRow[]> {
-  const file = createByteBuffer(maxBytes);
-  for await (const chunk of chunks) if (!file.add(chunk)) throw arrayTooLarge(maxBytes);
-  yield* readJsonArray(decodeText(file.take() as Buffer, 'The file'), onNoRows);
+  let text = '';
+  let bytes = 0;
+  for await (const piece of pieces) {
+    bytes += Buffer.byteLength(piece);
+    if (bytes > maxBytes) throw arrayTooLarge(maxBytes);
+    text += piece;
+  }
+  yield* readElements(parseArray(text), onNoRows);
 }
 
 const arrayTooLarge = (limit: number) =>
@@ -59,36 +78,18 @@ const arrayTooLarge = (limit: number) =>
     `A JSON array must be at most ${formatCount(limit)} bytes. NDJSON may have any size: jq -c '.[]' converts it.`,
   );
 
-/**
- * Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. Parses one element at
- * a time, because the objects can take 30 times the memory of their text.
- * @throws {StoreError} 1000 before the first row, if the text is not a JSON array
- */
-export async function* readJsonArray(text: string, onNoRows?: OnNoRows): AsyncGenerator<ImportRow[]> {
-  // Checks the whole text first, so that no row of invalid JSON is stored.
-  for await (const _ of inTurns([text], checkElements));
-  let hasRows = false;
-  for await (const rows of inTurns([text], rowsOfElements)) {
-    hasRows ||= rows.length > 0;
-    yield rows;
-  }
-  if (!hasRows) onNoRows?.('The file has no rows: its array is empty.');
-}
+/** Only the size of an array limits its elements. @throws {StoreError} 1000, 1002 */
+export const parseArray = (text: string): unknown[] => {
+  const value = parseJsonText(text, 'The file', Number.POSITIVE_INFINITY);
+  if (Array.isArray(value)) return value;
+  throw new StoreError('bodyNotJson', 'The file is JSON, but not an array of plants.');
+};
 
-function* checkElements(text: string): Generator<undefined> {
-  for (const found of splitJsonArray(text)) {
-    try {
-      if (found) parseJsonText(found.element, `Element ${found.line}`);
-    } catch (error) {
-      // An element with too many values is a failed row.
-      if (!(error instanceof StoreError) || error.code !== errors.bodyTooLarge.code) throw error;
-    }
-    yield undefined;
-  }
-}
-
-function* rowsOfElements(text: string): Generator<ImportRow | undefined> {
-  for (const found of splitJsonArray(text)) {
-    yield found && toRow(found.line, newPlantSchema, 'The element', () => parseJsonText(found.element, 'The element'));
-  }
+/** Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. */
+export async function* readElements(elements: unknown[], onNoRows?: OnNoRows): AsyncGenerator<ImportRow[]> {
+  if (elements.length === 0) onNoRows?.('The file has no rows: its array is empty.');
+  yield* inTurns([elements], function* () {
+    for (const [index, element] of elements.entries())
+      yield toRow(index + 1, newPlantSchema, 'The element', () => element);
+  });
 }

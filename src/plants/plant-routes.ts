@@ -40,9 +40,8 @@ const PATCH_TYPES = ['application/merge-patch+json', 'application/json'];
 /** Adds the operations on plants (specification §4). The token is checked before the body is read. */
 export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) => {
   const { plants, requireReadScope, requireWriteScope, requireBothScopes, readKey, bodies, outputBudget } = options;
-  const parse = (bytes: Buffer) => parseJson(bytes);
-  const readJson = createBodyReader({ ...bodies, parse, mediaTypes: ['application/json'] });
-  const readMergePatch = createBodyReader({ ...bodies, parse, mediaTypes: PATCH_TYPES });
+  const readJson = createBodyReader({ ...bodies, parse: parseJson, mediaTypes: ['application/json'] });
+  const readMergePatch = createBodyReader({ ...bodies, parse: parseJson, mediaTypes: PATCH_TYPES });
   // Separate functions, because a handler that waits for the database keeps all its variables in memory.
   const readNewPlant = async (request: Request, response: Response) =>
     parseBody(newPlantSchema, await readJson(request, response));

@@ -90,6 +90,9 @@ describe('code 1001: the content type or encoding is not supported', () => {
   test.each([
     'text/plain',
     'application/json; charset=latin1',
+    'application/json; charset=utf-16le',
+    'application/json; charset=ascii',
+    'application/json; charset=',
     'application/jsonp',
     'json',
     'application/merge-patch+json',
@@ -108,13 +111,17 @@ describe('code 1001: the content type or encoding is not supported', () => {
     expect((await postBytes(plant(1), { ...json, 'Content-Encoding': encoding })).body.error).toBe(1001);
   });
 
-  test.each(['Application/JSON', 'application/json;charset=UTF-8', 'application/json; charset="utf-8"; x=y'])(
-    'but %s is supported',
-    async (type) => {
-      await service.database.query('DELETE FROM plants WHERE id = 1100');
-      expect((await postBytes(plant(1100), { 'Content-Type': type })).status).toBe(200);
-    },
-  );
+  test.each([
+    'Application/JSON',
+    'application/json;charset=UTF-8',
+    'application/json; charset="utf-8"; x=y',
+    'application/json; charset=utf8',
+    'application/json; charset=unicode-1-1-utf-8',
+    'application/json; charset=US-ASCII',
+  ])('but %s is supported', async (type) => {
+    await service.database.query('DELETE FROM plants WHERE id = 1100');
+    expect((await postBytes(plant(1100), { 'Content-Type': type })).status).toBe(200);
+  });
 
   test.each([
     ['gzip', gzipSync],

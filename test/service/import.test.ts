@@ -226,8 +226,10 @@ describe('the body', () => {
 
   test.each([
     ['text/plain', {}],
-    ['text/csv; charset=latin1', {}],
-    ['application/x-ndjson; charset=utf-16', {}],
+    ['text/csv; charset=x-unknown', {}],
+    ['application/x-ndjson; charset=utf-7', {}],
+    ['application/json; charset=windows-1252', {}],
+    ['application/json; charset=utf-16le', {}],
     [NDJSON, { 'Content-Encoding': 'zstd' }],
   ])('of type %s with %j → 400, code 1001', async (type, headers) => {
     expect(await importPlants('x', { type, headers })).toMatchObject({ status: 400, body: { error: 1001 } });
@@ -256,10 +258,51 @@ describe('the body', () => {
     }
   });
 
-  test('in another encoding than it states is refused with a message that says what to do', async () => {
-    const latin = await importPlants(Buffer.from('id,name\n1,T\xe4nnchen\n2,Fir', 'latin1'), { type: 'text/csv' });
-    const message = 'The row is not UTF-8. If the file is in windows-1252 or utf-16le, state this encoding.';
-    expect(latin.body).toEqual({ ...counts(1, 0, 0, 1), errors: [{ line: 2, error: 1000, message }] });
+  test.each<[string, Buffer | string, string]>([
+    [`${NDJSON}; charset=Shift_JIS`, Buffer.from([...Buffer.from('{"id":1,"name":"'), 0x83, 0x82, 0x22, 0x7d]), 'モ'],
+    [`${NDJSON}; charset=utf-16`, Buffer.from('\ufeff{"id":1,"name":"🌲"}\r\n\n', 'utf16le'), '🌲'],
+    ['text/csv; charset=iso-8859-2', Buffer.from('id,name\n1,\xb3', 'latin1'), 'ł'],
+    ['text/csv; charset=utf-16be', Buffer.from('\ufeffid,name\n1,é', 'utf16le').swap16(), 'é'],
+    ['text/csv; charset=latin1', Buffer.from('id,name\n1,\x80', 'latin1'), '€'],
+    ['text/csv; charset=us-ascii', 'id,name\n1,e', 'e'],
+    ['application/json; charset=us-ascii', '[{"id":1,"name":"é"}]', 'é'],
+    ['application/json; charset=unicode-1-1-utf-8', '[{"id":1,"name":"é"}]', 'é'],
+  ])('may have any label of the Encoding standard, or of UTF-8 if it is JSON: %s', async (type, bytes, name) => {
+    const { status, text } = await importPlants(bytes, { type });
+    expect([status, text]).toEqual([200, expect.stringContaining('"failed":0,"errors":[]')]);
+    expect(await stored()).toEqual([['1', name, null]]);
+  });
+
+  test.each([
+    ['text/csv', 'id,name\n', 'utf-8', 1],
+    ['text/csv; charset=US-ASCII', 'id,name\n', 'us-ascii', 1],
+    [`${NDJSON}; charset=us-ascii`, '', 'us-ascii', 0],
+  ])('in another encoding than it states is refused as a whole: %s', async (type, head, encoding, line) => {
+    const rows = type === NDJSON || head === '' ? '{"id":1,"name":"T\xe4nnchen"}' : '1,T\xe4nnchen\n2,Fir';
+    const { status, body } = await importPlants(Buffer.from(head + rows, 'latin1'), { type });
+    const message =
+      `The file is not ${encoding}, somewhere after line ${line}. If it is in another encoding, such as windows-1252 or ` +
+      'utf-16le, state it. No row is stored. Correct the file first. Repeat the import.';
+    expect([status, body]).toEqual([400, { error: 1000, message }]);
+    expect(await count()).toBe(0);
+  });
+
+  test('with an invalid byte late in it ends there, with the line up to which every row is stored', async () => {
+    const bytes = Buffer.from(`${numbered(1, 9000)}{"id":9001,"name":"T\xe4nnchen"}\n`, 'latin1');
+    const { status, body } = await importPlants(bytes);
+    expect([status, body]).toMatchObject([
+      400,
+      {
+        error: 1000,
+        message: expect.stringMatching(/after line 9000\. .* up to line \d+ is stored\..*onConflict=skip\.$/),
+      },
+    ]);
+    const again = await importPlants(bytes, { query: '?onConflict=skip', type: `${NDJSON}; charset=latin1` });
+    expect(again).toMatchObject({ status: 200, body: { failed: 0 } });
+    expect(await count()).toBe(9001);
+  });
+
+  test('that is UTF-16 without saying so is refused with advice', async () => {
     const wide = await importPlants(Buffer.from('\ufeffid,name\n1,x', 'utf16le'), { type: 'text/csv' });
     expect([wide.status, wide.body]).toMatchObject([
       400,

@@ -80,7 +80,7 @@ describe('plant-store export', () => {
     [['export', 'a.csv', 'b.csv'], 'too many arguments'],
     [['import', 'all.txt'], 'cannot tell the format from the file name all.txt'],
     [['import', 'a.csv', '--delimiter', '|'], 'must be a comma, a semicolon or tab'],
-    [['import', 'a.csv', '--encoding', 'latin1'], "'latin1' is invalid"],
+    [['import', 'a.csv', '--encoding', 'utf-7'], 'must be a label of the Encoding standard'],
     [['import'], "missing required argument 'files'"],
     [['import', 'a.csv', '--on-conflict', 'ask'], "'ask' is invalid"],
     [['import', 'a.csv', '--max-errors', '10001'], 'from 0 to 10000'],
@@ -175,7 +175,7 @@ describe('plant-store import', () => {
     expect(stderr).toContain('not "1"; name is required.');
     writeFileSync(path('b.json'), '{"id":1,"name":"Fir"}');
     const object = await run('import', path('b.json'));
-    expect(object.stderr).toContain('The JSON is not an array: it does not start with a bracket. No row is stored.');
+    expect(object.stderr).toContain('The file is JSON, but not an array of plants. No row is stored.');
   });
 
   test.each([[], ['--json'], ['--dry-run'], ['--atomic'], ['--dry-run', '--atomic', '--json']].map((words) => [words]))(
@@ -201,6 +201,7 @@ describe('plant-store import', () => {
 
   test.each([
     ['windows-1252', ';', Buffer.from('ID;Name\r\n1;T\xe4nnchen \x80\r\n', 'latin1'), 'Tännchen €'],
+    ['Latin1', ';', Buffer.from('ID;Name\r\n1;T\xe4nnchen \x80\r\n', 'latin1'), 'Tännchen €'],
     ['utf-16le', 'tab', Buffer.from('\ufeffid\tname\n1\tTännchen 🌲\n', 'utf16le'), 'Tännchen 🌲'],
   ])('reads CSV in %s', async (encoding, delimiter, bytes, name) => {
     writeFileSync(path('a.csv'), bytes);
@@ -213,12 +214,14 @@ describe('plant-store import', () => {
   test('says in its own words what is wrong', async () => {
     writeFileSync(path('a.csv'), 'id|name\n1|Fir\n');
     writeFileSync(path('b.csv'), 'id,name\n1,"a"b\n');
+    writeFileSync(path('d.csv'), 'id,name\n1,T\xe4nnchen\n', 'latin1');
     await database.query('ALTER TABLE plants RENAME TO other');
     writeFileSync(path('c.ndjson'), ndjson([1]));
     const outputs = [
       await run('import', path('a.csv')),
       await run('import', path('b.csv')),
       await run('import', path('c.ndjson')),
+      await run('import', path('d.csv')),
     ];
     await database.query('ALTER TABLE other RENAME TO plants');
     for (const { code, stderr } of outputs) {
@@ -227,6 +230,7 @@ describe('plant-store import', () => {
       expect(stderr).not.toMatch(/body|onConflict|skip|not known/);
     }
     expect(outputs[2]?.stderr).toContain('The database is not migrated. Run: plant-store migrate.');
+    expect(outputs[3]?.stderr).toContain('The file is not utf-8, somewhere after line 1. If it is in another encoding');
   });
 
   test('reports a file that it cannot read', async () => {

@@ -33,7 +33,7 @@ describeUnless(spreadsheetObstacle, 'plant-store import of files that LibreOffic
     'says what to do with $name without its encoding',
     async ({ name, charset }) => {
       const { code, stderr } = await run(name);
-      expect([code, stderr]).toEqual([1, expect.stringMatching(`${charset}.* state this encoding`)]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(`${charset}.* state `)]);
     },
   );
 

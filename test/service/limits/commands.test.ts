@@ -70,7 +70,7 @@ describe('the command import', () => {
     is: [1, 1, 1002],
     of: (size) => {
       const text = `[{"id":1,"name":"${'x'.repeat(size - 20)}"}]`;
-      return Array.fromAsync(readJson(Readable.from([Buffer.from(text)]), { maxBytes: 100 })).then(
+      return Array.fromAsync(readJson(Readable.from([text]), { maxBytes: 100 })).then(
         (turns) => turns.flat().length,
         ({ code }) => code,
       );

@@ -1,0 +1,83 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { countLineEnds, decodeText } from './decode-text.ts';
+
+async function* piecesOf(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}
+
+const decode = async (bytes: Buffer, size: number, encoding?: string) =>
+  (await Array.fromAsync(decodeText(piecesOf(bytes, size), encoding))).join('');
+
+const ADVICE = 'If it is in another encoding, such as windows-1252 or utf-16le, state it.';
+
+describe('decodeText', () => {
+  test.each(['utf-8', 'utf-16le'] as const)('reads %s, wherever the bytes are split', async (encoding) => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 9 }), async (any, size) => {
+        const text = any.toWellFormed();
+        expect(await decode(Buffer.from(`\ufeff${text}`, encoding), size, encoding)).toBe(text);
+      }),
+    );
+  });
+
+  test('drops only the byte order mark at the beginning', async () => {
+    for (const size of [1, 2, 100])
+      expect(await decode(Buffer.from('\ufeff\ufeffa\ufeff'), size)).toBe('\ufeffa\ufeff');
+  });
+
+  test('does not split a character of four bytes', async () => {
+    const bytes = Buffer.from('a🌲b');
+    for (let size = 1; size < bytes.length; size++) {
+      const texts = await Array.fromAsync(decodeText(piecesOf(bytes, size)));
+      expect(texts.every((text) => text.isWellFormed())).toBe(true);
+      expect(texts.join('')).toBe('a🌲b');
+    }
+  });
+
+  test.each([
+    ['windows-1252', [0x80, 0x8a, 0x9f, 0xe9, 0xff, 0x41], '€ŠŸéÿA'],
+    ['shift_jis', [0x83, 0x82, 0x83, 0x7e, 0x0a], 'モミ\n'],
+    ['iso-8859-2', [0xb3, 0x61], 'ła'],
+    ['utf-16be', [0xfe, 0xff, 0x00, 0x41, 0xd8, 0x3c, 0xdf, 0x32], 'A🌲'],
+    ['gb18030', [0xcb, 0xc9], '松'],
+    ['us-ascii', [0x41, 0x7f, 0x0a], 'A\x7f\n'],
+  ])('reads %s', async (encoding, bytes, text) => {
+    for (const size of [1, 3, 100]) expect(await decode(Buffer.from(bytes), size, encoding)).toBe(text);
+  });
+
+  test.each([
+    ['utf-8', 'a byte that is none of UTF-8', Buffer.from([0x41, 0xff, 0x41])],
+    ['utf-8', 'half a character at the end', Buffer.from([0xf0, 0x9f, 0x8c])],
+    ['us-ascii', 'a byte above 0x7f', Buffer.from('é')],
+    ['utf-16le', 'an unpaired surrogate', Buffer.from([0x41, 0, 0, 0xd8, 0x41, 0])],
+    ['utf-16le', 'half a character at the end', Buffer.from([0x41])],
+    ['shift_jis', 'half a character at the end', Buffer.from([0x82])],
+  ])('refuses in %s %s, with the line, whichever line ends there are', async (encoding, _title, wrong) => {
+    for (const text of ['a\nb\n', 'a\rb\r', 'a\r\nb\r\n', '\r\n\r', '\n\n']) {
+      const bytes = Buffer.concat([Buffer.from(text, encoding === 'utf-16le' ? 'utf16le' : 'latin1'), wrong]);
+      for (const size of [1, 2, 3, 100]) {
+        await expect(decode(bytes, size, encoding)).rejects.toMatchObject({
+          code: 1000,
+          message: `The file is not ${encoding}, somewhere after line 2. ${ADVICE}`,
+        });
+      }
+    }
+  });
+
+  test('hands on what precedes a piece that is wrong', async () => {
+    const seen: string[] = [];
+    const reading = async () => {
+      for await (const text of decodeText(piecesOf(Buffer.from('1,a\n2,b\n3,\xe4\n', 'latin1'), 4))) seen.push(text);
+    };
+    await expect(reading()).rejects.toMatchObject({ message: expect.stringContaining('after line 2.') });
+    expect(seen).toEqual(['1,a\n', '2,b\n']);
+  });
+});
+
+test('line ends are counted, also if a CRLF is split', () => {
+  expect(['', 'a', '\n', '\r', '\r\n', '\n\r', '\r\r\n\n'].map((text) => countLineEnds(text))).toEqual([
+    0, 0, 1, 1, 1, 2, 3,
+  ]);
+  expect([countLineEnds('\n', 13), countLineEnds('\r\n', 13), countLineEnds('\n', 10)]).toEqual([0, 1, 1]);
+});

@@ -1,0 +1,51 @@
+import { isAscii } from 'node:buffer';
+import { US_ASCII } from '../bodies/media-type.ts';
+import { StoreError } from '../errors.ts';
+
+const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
+
+/**
+ * Converts the bytes of a file to text. Drops a leading byte order mark.
+ * @param encoding see `encodingOf`
+ * @throws {StoreError} 1000 if the bytes are not in that encoding
+ */
+export async function* decodeText(pieces: AsyncIterable<Buffer>, encoding = 'utf-8'): AsyncGenerator<string> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  let lines = 0;
+  let last = Number.NaN;
+  /** Without bytes, decodes the end of the file. */
+  const decode = (bytes?: Buffer): string => {
+    try {
+      if (encoding === US_ASCII && bytes && !isAscii(bytes)) throw new TypeError('Not ASCII');
+      return decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch {
+      // All is right up to the first character that is not ASCII.
+      const [start = ''] = new TextDecoder(encoding).decode(bytes).split(/[\u0080-\uffff]/, 1);
+      const where = `somewhere after line ${lines + countLineEnds(start, last)}`;
+      const advice = 'If it is in another encoding, such as windows-1252 or utf-16le, state it.';
+      throw new StoreError('bodyNotJson', `The file is not ${encoding}, ${where}. ${advice}`);
+    }
+  };
+  for await (const piece of pieces) {
+    const text = decode(piece);
+    lines += countLineEnds(text, last);
+    if (text !== '') last = text.charCodeAt(text.length - 1);
+    yield text;
+  }
+  yield decode();
+}
+
+/**
+ * @param before the character code before the text, since a CRLF may be split
+ * @returns the number of lines that end in a text, each with CR, LF or CRLF
+ */
+export const countLineEnds = (text: string, before = Number.NaN): number => {
+  let count = 0;
+  let last = before;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === CARRIAGE_RETURN || (code === LINE_FEED && last !== CARRIAGE_RETURN)) count += 1;
+    last = code;
+  }
+  return count;
+};

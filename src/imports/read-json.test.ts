@@ -1,0 +1,79 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parseArray, readElements, readJson } from './read-json.ts';
+
+const rowsOf = async (text: string) => (await Array.fromAsync(readElements(parseArray(text)))).flat();
+
+describe('a JSON array', () => {
+  test('has a row for each element, with its number as the line', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.jsonValue()), fc.constantFrom(undefined, 1, '\t'), async (elements, indent) => {
+        const rows = await rowsOf(JSON.stringify(elements, null, indent));
+        expect(rows.map(({ line }) => line)).toEqual(elements.map((_, index) => index + 1));
+      }),
+    );
+  });
+
+  test('has failed rows for the elements that are wrong', async () => {
+    expect(await rowsOf('[{"id":1,"name":"Fir"},{"id":2},[{"id":3,"name":""}],null]')).toEqual([
+      { line: 1, plant: { id: 1n, name: 'Fir' } },
+      { line: 2, id: 2n, error: 1003, message: 'name is required.' },
+      { line: 3, error: 1003, message: 'The element must be a JSON object, not an array of 1 values.' },
+      { line: 4, error: 1003, message: 'The element must be a JSON object, not null.' },
+    ]);
+  });
+
+  test('is parsed as a whole: any other text is refused', () => {
+    const pieces = fc.constantFrom('[', ']', '{', '}', ',', ':', '"', '\\', '"id"', '1', 'null', ' ', '\u00a0', '\n');
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
+        const text = parts.join('');
+        let parsed: unknown;
+        try {
+          parsed = JSON.parse(text);
+        } catch {}
+        if (Array.isArray(parsed)) expect(parseArray(text)).toHaveLength(parsed.length);
+        else expect(() => parseArray(text)).toThrow(expect.objectContaining({ code: 1000 }));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test.each([
+    ['', /^The file is not JSON: /],
+    ['[{"id":1]}', /^The file is not JSON: /],
+    ['{"id":1,"name":"Fir"}', /^The file is JSON, but not an array of plants\.$/],
+  ])('is not %j', (text, message) => {
+    expect(() => parseArray(text)).toThrow(message);
+  });
+
+  test('may have any number of values, but not any number of levels', async () => {
+    expect(await rowsOf(`[{"id":1,"name":"","x":[${'1,'.repeat(100_000)}1]}]`)).toMatchObject([{ plant: { id: 1n } }]);
+    expect(() => parseArray('['.repeat(101))).toThrow(expect.objectContaining({ code: 1002 }));
+  });
+
+  test('has exact ids, and its rows are read in turns', async () => {
+    const text = `[{"id":9223372036854775807,"name":""}${',{"id":-9223372036854775808}'.repeat(35_000)}]`;
+    const elements = parseArray(text);
+    let longest = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    const rows = (await Array.fromAsync(readElements(elements))).flat();
+    clearInterval(timer);
+    expect(rows).toHaveLength(35_001);
+    expect(rows[0]).toEqual({ line: 1, plant: { id: 9223372036854775807n, name: '' } });
+    expect(rows[35_000]).toMatchObject({ line: 35_001, id: -9223372036854775808n, error: 1003 });
+    expect(longest).toBeLessThan(500);
+  });
+
+  test('is gathered from pieces', async () => {
+    async function* pieces() {
+      yield* '[{"id":1,"name":"Tänne 🌲"}]';
+    }
+    const rows = (await Array.fromAsync(readJson(pieces(), { maxBytes: 100 }))).flat();
+    expect(rows).toEqual([{ line: 1, plant: { id: 1n, name: 'Tänne 🌲' } }]);
+  });
+});
