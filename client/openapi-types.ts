@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: c4aa3637755064ebf507a2adc0abbe06344e4c458ec7a430ea9f0db0a54fd467
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 443db2fd7df333d1d801cd79b91864c3e49cf09e204748f4e25af7b3b53f63d1
 export interface paths {
     "/plants": {
         parameters: {
@@ -104,7 +104,7 @@ export interface paths {
         put?: never;
         /**
          * Import plants
-         * @description Creates plants from NDJSON with one NewPlant per line, CSV with a header row (`id`, `name`, `tag`), both of any size, or a JSON array. Rows are stored during the upload. If it is interrupted, the error message gives the line up to which all rows are stored.
+         * @description Creates plants from NDJSON with one NewPlant per line, CSV with a header row (`id`, `name`, `tag`), both of any size, or a JSON array. NDJSON and CSV are read as UTF-8, unless the Content-Type has another `charset`. Rows are stored during the upload. If it is interrupted, the error message gives the line up to which all rows are stored.
          */
         post: operations["importPlants"];
         delete?: never;

@@ -46,7 +46,8 @@ export const errors = defineErrors({
     status: 400,
     title: 'Body is not JSON',
     when: 'the body is not JSON, or not UTF-8',
-    advice: 'Send one JSON object in UTF-8. The message says what the parser did not expect.',
+    advice:
+      'Send one JSON object in UTF-8. State the encoding of an import that has another, as its charset. The message says what the parser did not expect.',
     example: 'The body is empty and must be a JSON object.',
   },
   mediaTypeNotSupported: {
