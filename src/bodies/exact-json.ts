@@ -5,10 +5,11 @@ const INT64_DIGITS = 19;
  * Limits on commas and opening brackets, and on nesting: far more than a plant needs. Objects take up to 30 times the
  * memory of their text, so the text is checked before they are built.
  */
-const MAX_SEPARATORS = 20_000;
+export const MAX_SEPARATORS = 20_000;
 const MAX_DEPTH = 100;
 
-const TOO_COMPLEX = `more than ${MAX_SEPARATORS} commas and opening brackets, or more than ${MAX_DEPTH} levels of nesting`;
+const tooComplex = (maxSeparators: number) =>
+  new RangeError(`more than ${maxSeparators} commas and opening brackets, or more than ${MAX_DEPTH} levels of nesting`);
 
 /**
  * Parses JSON like `JSON.parse`, except that a member named `id`, of the object or of each object in an array, becomes an exact
@@ -62,10 +63,10 @@ const findIds = (text: string, maxSeparators: number): string[] => {
     } else if (code === BRACE || code === BRACKET) {
       if (depth === 0 && code === BRACKET) idDepth = 2;
       depth++;
-      if (depth > MAX_DEPTH || ++separators > maxSeparators) throw new RangeError(TOO_COMPLEX);
+      if (depth > MAX_DEPTH || ++separators > maxSeparators) throw tooComplex(maxSeparators);
     } else if (code === BRACE_END || code === BRACKET_END) depth--;
     else if (code === COMMA) {
-      if (++separators > maxSeparators) throw new RangeError(TOO_COMPLEX);
+      if (++separators > maxSeparators) throw tooComplex(maxSeparators);
       if (depth === idDepth) name = '';
       else if (depth < idDepth) element++;
     } else if (depth === idDepth && code === COLON) {
