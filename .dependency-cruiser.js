@@ -10,7 +10,7 @@ const everywhere = ['errors.ts'];
  */
 const mayImport = {
   http: ['quote-value.ts'],
-  bodies: ['http', 'quote-value.ts'],
+  bodies: ['quote-value.ts'],
   server: ['http'],
   openapi: ['http'],
   database: ['generated'],
@@ -23,7 +23,7 @@ const mayImport = {
   plants: [...shared, 'idempotency'],
   imports: [...shared, 'plants', 'quote-value.ts'],
   exports: [...shared, 'plants'],
-  tokens: [...shared, 'operational-error.ts'],
+  tokens: shared,
   documentation: shared,
 };
 

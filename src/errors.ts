@@ -259,7 +259,8 @@ type StoreErrorOptions = {
 
 /** Why a request has no success. The message is for clients, over HTTP as on the command line. */
 export class StoreError extends Error {
-  override name = 'StoreError';
+  /** The kind, as the name of a DOMException is. */
+  override readonly name: ErrorKind;
   readonly kind: ErrorKind;
   /** Of the response, besides those that every response with its status has. */
   readonly headers: Record<string, string> | undefined;
@@ -267,6 +268,7 @@ export class StoreError extends Error {
 
   constructor(kind: ErrorKind, message = errors[kind].example, { headers, fields, cause }: StoreErrorOptions = {}) {
     super(message, { cause });
+    this.name = kind;
     this.kind = kind;
     this.headers = headers;
     this.fields = fields;

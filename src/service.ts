@@ -33,7 +33,7 @@ export const createService = async (options: ServiceOptions) => {
   const { config, databaseUrl, logger, requestLimits: limits = limitRequests(config) } = options;
   const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
   const instruments = await createInstruments(options);
-  const { tracer, traceBulk: trace, countImportedRows: countRows } = instruments;
+  const { observers, tracer, traceBulk: trace, countImportedRows: countRows } = instruments;
 
   const pool = createPool({ url: databaseUrl, ...limits, connections: config.databaseConnections });
   const traceStatements = tracer && (await import('./database/trace-statements.ts')).createStatementTracing({ tracer });
@@ -43,7 +43,7 @@ export const createService = async (options: ServiceOptions) => {
   const sessions = { url, connectTimeout: limits.connectTimeout, onConnectionLost };
 
   const { watchQueue, observeQueue, ...queues } = createWatchedQueues({ observe: instruments.observeQueue });
-  const { identityProvider, rateLimit, idempotencyRetention: retention } = config;
+  const { identityProvider, rateLimit, requestTimeout, maxConnections, idempotencyRetention: retention } = config;
   const tokens = createTokens({ database, limits, identityProvider, rateLimit, watchQueue, logger });
   const { requireScope, watchToken } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
@@ -55,18 +55,18 @@ export const createService = async (options: ServiceOptions) => {
   const imports = createImports({
     database: sessions,
     limits: limits.imports,
-    pauseTimeout: config.requestTimeout,
+    pauseTimeout: requestTimeout,
     lastRequestAt: plants.lastRequestAt,
     ...{ requireWriteScope, watchToken, bodies, outputBudget, countRows, trace },
   });
   const exports = createExports({ database: sessions, limits: limits.exports, requireReadScope, watchToken, trace });
   // The last one has `/plants/:id`, which also matches the paths of the others.
   const features = [exports.addRoutes, imports.addRoutes, plants.addRoutes];
-  const app = createApp({ config, logger, ...instruments, features, health: health.routes, outputBudget });
+  const app = createApp({ config, logger, observers, features, health: health.routes, outputBudget });
   const server = createHttpServer({
-    ...config,
     handler: app,
     classes: createMessageClasses(app),
+    ...{ requestTimeout, maxConnections },
     checkInterval: limits.connectionCheckInterval,
     lingerTimes: limits.linger,
     onRefused: instruments.countRefusal,

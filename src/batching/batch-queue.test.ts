@@ -2,9 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObserver } from './batch-queue.ts';
 
-/** What an error is: the kind of a StoreError, or the name of another. */
-const nameOf = ({ name, kind = name }: Error & { kind?: string }): string => kind;
-
 const limits: BatchLimits = {
   batches: 1,
   batchItems: 100,
@@ -70,7 +67,7 @@ const start = (
   return {
     sent,
     add: (id: number, text = '', isAbandoned?: () => boolean, timeout?: number) =>
-      add({ id, text }, isAbandoned, timeout).catch(nameOf),
+      add({ id, text }, isAbandoned, timeout).catch((error: Error) => error.name),
     end: async (index: number, outcomes?: Outcome[]) => {
       batches[index]?.end(outcomes);
       await turn();

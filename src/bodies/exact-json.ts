@@ -5,7 +5,7 @@ const INT64_DIGITS = 19;
  * Limits on commas and opening brackets, and on nesting: far more than a plant needs. Objects take up to 30 times the
  * memory of their text, so the text is checked before they are built.
  */
-export const MAX_SEPARATORS = 20_000;
+const MAX_SEPARATORS = 20_000;
 const MAX_DEPTH = 100;
 
 const tooComplex = (maxSeparators: number) =>

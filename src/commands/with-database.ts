@@ -12,7 +12,7 @@ import {
 import { describeDatabase } from '../database/database-url.ts';
 import { migrate } from '../database/migrate.ts';
 import { leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
-import { OperationalError } from '../errors.ts';
+import { OperationalError, StoreError } from '../errors.ts';
 import { createTokenRepository, type TokenRepository } from '../tokens/token-repository.ts';
 import { note } from './output.ts';
 
@@ -92,7 +92,7 @@ const FOLDER_ERRORS = ['EACCES', 'EDQUOT', 'EEXIST', 'ENOENT', 'ENOSPC', 'ENOTDI
 
 /** One or two lines for an error that the user can fix; the stack trace of a bug. */
 export const explainError = (error: unknown, config: () => Config): string => {
-  if (error instanceof OperationalError) return error.message;
+  if (error instanceof OperationalError || error instanceof StoreError) return error.message;
   const { code = '', path, message, stack } = error as NodeJS.ErrnoException;
   if (path !== undefined) {
     const isInDataFolder = !relative(dataFolder(config()), path).startsWith('..');

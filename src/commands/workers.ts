@@ -1,5 +1,4 @@
-import type { Worker } from 'node:cluster';
-import cluster from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -30,17 +29,18 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     return worker;
   };
 
-  /** Waits twice as long each time if the replacements cannot start either. */
-  const replaceOnExit = (worker: Worker, delay = REPLACEMENT_DELAY) => {
-    let nextDelay = Math.min(2 * delay, MAX_REPLACEMENT_DELAY);
+  /** @param failures how many workers in its place could not start: each doubles the pause before the next */
+  const replaceOnExit = (worker: Worker, failures = 0) => {
+    let count = failures + 1;
     worker.once('listening', () => {
-      nextDelay = REPLACEMENT_DELAY;
+      count = 0;
     });
     worker.once('exit', async (code, signal) => {
       if (stopping) return;
+      const delay = Math.min(REPLACEMENT_DELAY * 2 ** count, MAX_REPLACEMENT_DELAY);
       logger.error({ worker: worker.id, code, signal, replacedIn: delay }, 'a worker died');
       await setTimeout(delay);
-      if (!stopping) replaceOnExit(fork(), nextDelay);
+      if (!stopping) replaceOnExit(fork(), count);
     });
   };
 

@@ -48,9 +48,13 @@ export const addExportRoutes =
         else {
           response.locals.progress = progress;
           response.locals.allowedPause = stallTimeout;
+          // Also while the client reads nothing.
+          const failed = new AbortController();
+          rows.once('error', (error) => failed.abort(error));
+          const ended = AbortSignal.any([signal, failed.signal]);
           // Unlike `pipeline`, leaves the response to the error handler, which logs the error and closes the connection
           // without the last chunk (RFC 9112 §7.1), so that the client detects the incomplete response.
-          for await (const piece of rows) if (!response.write(piece)) await once(response, 'drain', { signal });
+          for await (const piece of rows) if (!response.write(piece)) await once(response, 'drain', { signal: ended });
         }
         response.end();
       })

@@ -59,8 +59,7 @@ export const createStoredResponses = ({ database, retention }: { database: Datab
      * @throws {StoreError} 1303 the error otherwise
      */
     prepareNextAttempt: async (error: unknown, keys: readonly KeyedRequest[], attempt: number): Promise<void> => {
-      if (isTooLong(error))
-        throw new StoreError('keyNotSupported', 'The response is too long to be stored.', { cause: error });
+      if (isTooLong(error)) throw new StoreError('keyNotSupported', undefined, { cause: error });
       if (!isUniqueViolation(error) || attempt === MAX_ATTEMPTS) throw error;
       const list = byteaArray(keys.map(({ key }) => key));
       // In the order of keys, so that concurrent statements do not deadlock.

@@ -18,7 +18,7 @@ type ParserOptions = { delimiter: string; line: number; maxRecordBytes: number }
 
 /**
  * Parses records of CSV (RFC 4180), which end with CR, LF or CRLF. Ignores empty lines.
- * @param options `line`: the first line of the text. `maxRecordBytes`: of the last field of a record, and the characters of those before
+ * @param options `line`: the first line of the text. `maxRecordBytes`: of the fields of a record together
  * @throws {StoreError} 1000 for an invalid quote, 1002 for a record that is too long. Both end the file, because the start of
  * the next record is unknown
  */
@@ -27,6 +27,8 @@ export const createCsvParser = ({ delimiter, line: firstLine, maxRecordBytes }: 
   // Counted here, because the parser counts a CRLF within quotes as two lines.
   let recordLines = 0;
   let quotedLineEnds = 0;
+  // The parser's own limit counts the fields that are complete in characters.
+  let recordBytes = 0;
   const line = () => firstLine + recordLines + parser.info.empty_lines;
   const parser: Parser = parse({
     delimiter,
@@ -38,6 +40,8 @@ export const createCsvParser = ({ delimiter, line: firstLine, maxRecordBytes }: 
     max_record_size: Math.max(1, maxRecordBytes - 1),
     cast: (text, { quoting, index }) => {
       if (index >= MAX_FIELDS) throw tooManyFields(line());
+      recordBytes = (index === 0 ? 0 : recordBytes) + Buffer.byteLength(text);
+      if (recordBytes > maxRecordBytes) throw recordTooLong(line(), maxRecordBytes);
       if (quoting) quotedLineEnds += countLineEnds(text);
       return text === '' && !quoting ? undefined : text;
     },
@@ -78,12 +82,14 @@ export const createCsvParser = ({ delimiter, line: firstLine, maxRecordBytes }: 
 const tooManyFields = (line: number) =>
   new StoreError('bodyTooLarge', `The row at line ${line} has more than ${MAX_FIELDS} fields.`);
 
+const recordTooLong = (line: number, maxRecordBytes: number, cause?: Error) => {
+  const message = `The row at line ${line} must be at most ${maxRecordBytes} bytes. Check for an unclosed quote.`;
+  return new StoreError('bodyTooLarge', message, { cause });
+};
+
 const toStoreError = (error: Error, line: number, maxRecordBytes: number): Error => {
   if (!(error instanceof CsvError)) return error;
-  if (error.code === 'CSV_MAX_RECORD_SIZE') {
-    const message = `The row at line ${line} must be at most ${maxRecordBytes} bytes. Check for an unclosed quote.`;
-    return new StoreError('bodyTooLarge', message, { cause: error });
-  }
+  if (error.code === 'CSV_MAX_RECORD_SIZE') return recordTooLong(line, maxRecordBytes, error);
   const message = `The CSV has an invalid or unclosed quote in the row at line ${line}.`;
   return new StoreError('bodyNotJson', message, { cause: error });
 };

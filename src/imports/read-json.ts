@@ -1,4 +1,3 @@
-import { MAX_SEPARATORS } from '../bodies/exact-json.ts';
 import { parseJsonText } from '../bodies/read-json-body.ts';
 import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
@@ -79,12 +78,14 @@ const arrayTooLarge = (limit: number) =>
     `A JSON array must be at most ${formatCount(limit)} bytes. NDJSON may have any size: jq -c '.[]' converts it.`,
   );
 
-/** No plant has more commas and brackets than one in six characters: `{"id":1,"name":""},` has three in nineteen. */
+/** An array may have as many commas and opening brackets, which take at most 30 MB; or, */
+const ARRAY_SEPARATORS = 500_000;
+/** if it is larger, one in so many characters. Plants without other members have fewer: `{"id":1,"name":""},` has three in nineteen. */
 const CHARACTERS_PER_SEPARATOR = 6;
 
-/** The limit of commas and brackets grows with the array. @throws {StoreError} 1000, 1002 */
+/** Objects take up to 30 times the memory of their text. @throws {StoreError} 1000, 1002 */
 export const parseArray = (text: string): unknown[] => {
-  const maxSeparators = Math.max(MAX_SEPARATORS, Math.floor(text.length / CHARACTERS_PER_SEPARATOR));
+  const maxSeparators = Math.max(ARRAY_SEPARATORS, Math.floor(text.length / CHARACTERS_PER_SEPARATOR));
   const value = parseJsonText(text, 'The file', maxSeparators);
   if (Array.isArray(value)) return value;
   throw new StoreError('bodyNotJson', 'The file is JSON, but not an array of plants.');

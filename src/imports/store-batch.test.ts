@@ -45,7 +45,7 @@ describe('storeBatch', () => {
           for (const plant of batch) {
             // PostgreSQL checks the row before it checks whether the id is taken.
             const result = await alone.insert([plant]).then(
-              (ids) => (ids.has(plant.id) ? 'stored' : 'StoreError'),
+              (ids) => (ids.has(plant.id) ? 'stored' : 'idTaken'),
               () => 'Error',
             );
             expected.push(result);
@@ -55,7 +55,7 @@ describe('storeBatch', () => {
           expect(together.rows).toEqual(alone.rows);
           // Only the first of several plants with the same id is sent. The others are `taken` before they are checked.
           for (const [index, outcome] of outcomes.entries()) {
-            if (outcome !== expected[index]) expect([outcome, expected[index]]).toEqual(['StoreError', 'Error']);
+            if (outcome !== expected[index]) expect([outcome, expected[index]]).toEqual(['idTaken', 'Error']);
           }
         },
       ),
@@ -71,7 +71,7 @@ describe('storeBatch', () => {
     };
     const outcomes = await storeBatch(plants(5, -3, 5, 9, -3), insert);
     expect(sent).toEqual([[-3n, 5n, 9n]]);
-    expect(outcomes.map(label)).toEqual(['stored', 'stored', 'StoreError', 'stored', 'StoreError']);
+    expect(outcomes.map(label)).toEqual(['stored', 'stored', 'idTaken', 'stored', 'idTaken']);
     expect(outcomes[2]).toBeInstanceOf(StoreError);
   });
 

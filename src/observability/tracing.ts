@@ -108,7 +108,7 @@ const propagator = new W3CTraceContextPropagator();
  * Makes each request a span, in the client's trace if it sent one, and the parent of all spans of its work. The response
  * names it (`traceresponse`, https://w3c.github.io/trace-context/#trace-context-http-response-headers-format).
  */
-export const createRequestTracing =
+const createRequestTracing =
   ({ tracer }: { tracer: Tracer }): RequestHandler =>
   (request, response, next) => {
     const { method, headers, path, httpVersion } = request;
@@ -189,7 +189,7 @@ export const createQueueTracing =
  * Makes an import or export one span, a child of the request's. Its statements get no spans: there is one for every hundred
  * to thousands of rows, however many rows there are.
  */
-export const createBulkTracing =
+const createBulkTracing =
   ({ tracer }: { tracer: Tracer }): BulkTrace =>
   async (name, run) => {
     const span = tracer.startSpan(name);

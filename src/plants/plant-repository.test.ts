@@ -4,9 +4,6 @@ import { createStoredResponses } from '../idempotency/stored-responses.ts';
 import { idTaken, plantUnknown } from './plant.ts';
 import { createPlantRepository } from './plant-repository.ts';
 
-/** What an error is: the kind of a StoreError, or the name of another. */
-const nameOf = ({ name, kind = name }: Error & { kind?: string }): string => kind;
-
 test('what PostgreSQL returns counts, not how many rows it reports', async () => {
   // Citus reports a row that ON CONFLICT skipped.
   const results = { $queryRawUnsafe: async () => [], $queryRaw: async () => [], $executeRaw: async () => 1 };
@@ -33,13 +30,7 @@ test('a key that a batch has many times is one statement, and the others have th
     keyed: { key: id === 3n ? '01' : `0${id}`, fingerprint: `0${id}`, onReplay: () => replayed.push(index) },
   }));
   const outcomes = await repository.insert(plants);
-  expect(outcomes.map((outcome) => outcome && nameOf(outcome))).toEqual([
-    undefined,
-    undefined,
-    'idTaken',
-    'idTaken',
-    'keyReused',
-  ]);
+  expect(outcomes.map((outcome) => outcome?.name)).toEqual([undefined, undefined, 'idTaken', 'idTaken', 'keyReused']);
   expect([statements.length, replayed]).toEqual([1, [1, 3]]);
 });
 
@@ -55,7 +46,12 @@ test.each([
   const database = { $queryRawUnsafe: async () => [], $queryRaw: toSql($queryRaw) } as unknown as Database;
   const { change } = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 1 }) });
   const changed = change({ id: 1n, change: { name: 'Yew' }, preconditions: { ifMatch: ['"x"'] } });
-  expect(await changed.then(() => 'changed', nameOf)).toBe(outcome);
+  expect(
+    await changed.then(
+      () => 'changed',
+      ({ name }: Error) => name,
+    ),
+  ).toBe(outcome);
 });
 
 /** Takes a template, or a statement, as Prisma does. */

@@ -7,9 +7,6 @@ import { plantUnknown } from './plant.ts';
 import type { PlantRepository } from './plant-repository.ts';
 import { createPlantService, type PlantService } from './plant-service.ts';
 
-/** What an error is: the kind of a StoreError, or the name of another. */
-const nameOf = ({ name, kind = name }: Error & { kind?: string }): string => kind;
-
 const limits: BatchLimits = {
   batches: 1,
   batchItems: 10,
@@ -65,7 +62,7 @@ const pass = async (milliseconds: number) => {
 const failureOf = (operation: Promise<unknown>) => {
   const failure: { name?: string } = {};
   operation.catch((error: Error) => {
-    failure.name = nameOf(error);
+    failure.name = error.name;
   });
   return failure;
 };
@@ -141,7 +138,10 @@ describe('a plant that is too long to share a statement', () => {
       { batches: 2 },
     );
     const find = (id: bigint, isAbandoned = stays) =>
-      service.find(id, isAbandoned).then(({ id, name }) => `${id} ${name}`, nameOf);
+      service.find(id, isAbandoned).then(
+        ({ id, name }) => `${id} ${name}`,
+        ({ name }: Error) => name,
+      );
     return { find, shared, long };
   };
 
@@ -220,7 +220,7 @@ describe('bytes of a waiting request', () => {
       observed,
     );
     // The first is sent, and the second waits for it.
-    const outcomes = [1, 2].map(() => request(service).catch(nameOf));
+    const outcomes = [1, 2].map(() => request(service).catch((error: Error) => error.name));
     const queue = observed.get(name);
     await turn();
     expect(queue?.length()).toBe(1);
@@ -242,7 +242,11 @@ test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
       return undefined;
     },
   });
-  const list = () => service.list({ limit: 1000 }, stays).then(() => 'done', nameOf);
+  const list = () =>
+    service.list({ limit: 1000 }, stays).then(
+      () => 'done',
+      ({ name }: Error) => name,
+    );
   const first = [list(), list()];
   await turn();
   expect(observed.get('pages')?.length()).toBe(0);

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { clientAddress } from './failed-tokens.ts';
+import { clientAddress } from './client-address.ts';
 
 const socket = { remoteAddress: '192.0.2.1' } as Socket;
 

@@ -87,7 +87,7 @@ const FETCH_TIMEOUT = 3000;
 const MAX_SIZE = 1_048_576;
 
 /** The identity provider is unreachable or has no usable keys. @param reason for the log */
-export const identityProviderUnreachable = (reason: string, cause: unknown) =>
+const identityProviderUnreachable = (reason: string, cause: unknown) =>
   new StoreError('identityProviderUnreachable', undefined, { cause: new Error(reason, { cause }) });
 
 type RemoteKeysOptions = { url: string; onRefreshFailed: (error: Error) => void };
@@ -97,7 +97,7 @@ type RemoteKeysOptions = { url: string; onRefreshFailed: (error: Error) => void 
  * `kid` and `alg` of the token's header only. If a refresh fails, the current keys stay in use.
  * @throws {StoreError} code 1503
  */
-export const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): JWTVerifyGetKey => {
+const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): JWTVerifyGetKey => {
   const cache: JWKSCacheInput = {};
   // The query may contain a key, and so may a URL that the provider redirects to.
   const shownUrl = new URL(url).origin + new URL(url).pathname;

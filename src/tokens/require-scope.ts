@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { StoreError } from '../errors.ts';
-import { clientAddress, createFailedTokens } from './failed-tokens.ts';
+import { clientAddress } from './client-address.ts';
+import { createFailedTokens } from './failed-tokens.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Scope } from './token.ts';
 import type { VerifyToken } from './token-verifier.ts';

@@ -5,9 +5,6 @@ import type { BatchLimits } from '../batching/batch-queue.ts';
 import { generateTokenText, hashTokenText, type Token } from './token.ts';
 import { createTokenVerifier } from './token-verifier.ts';
 
-/** What an error is: the kind of a StoreError, or the name of another. */
-const nameOf = ({ name, kind = name }: Error & { kind?: string }): string => kind;
-
 const limits: BatchLimits = {
   batches: 1,
   batchItems: 100,
@@ -54,7 +51,11 @@ const start = () => {
     },
     limits: { tokens: limits, newTokens: limits },
   });
-  const outcome = (text: string) => verify(text).then((token) => token?.name, nameOf);
+  const outcome = (text: string) =>
+    verify(text).then(
+      (token) => token?.name,
+      ({ name }: Error) => name,
+    );
   return { outcome, lookUps, sizes: () => lookUps.map(({ size }) => size) };
 };
 

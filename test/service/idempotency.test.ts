@@ -253,7 +253,9 @@ test('an expired key is new', async () => {
 
 test('a response to PATCH that is too long to be kept is refused, and nothing is changed', async () => {
   await service.post({ id, name: 'x'.repeat(100_000), tag: 'old' });
-  expect(errorOf(await send('patch', `/plants/${id}`, { body: { tag: 'new' } }))).toEqual([400, 1303]);
+  const refused = await send('patch', `/plants/${id}`, { body: { tag: 'new' } });
+  expect(errorOf(refused)).toEqual([400, 1303]);
+  expect(refused.body.message).toMatch(/64 KiB.*nothing was changed\. Use PUT/);
   expect((await service.stored(BigInt(id)))?.tag).toBe('old');
   // Responses that follow from the request are not stored, so they may be as long as a body.
   const put = () => send('put', `/plants/${id}`, { body: { name: 'y'.repeat(1_000_000) } });

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
 import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
 import { createPlantRepository } from '../../src/plants/plant-repository.ts';
@@ -13,7 +14,13 @@ let database: Database;
 afterAll(() => database.$disconnect());
 const testDatabase = useTestDatabase();
 beforeAll(() => {
-  const pool = createPool({ url: testDatabase.url, connections: 1, connectTimeout: 5000, statementTimeout: 10_000 });
+  const pool = createPool({
+    url: testDatabase.url,
+    connections: 1,
+    connectTimeout: 5000,
+    statementTimeout: 10_000,
+    lockTimeout: 100,
+  });
   database = createDatabase({ pool, onConnectionLost: () => {} });
 });
 
@@ -39,6 +46,17 @@ test('the values of statements that are done take no memory', async () => {
 test('a statement with a row that PostgreSQL rejects keeps its connection', async () => {
   const pid = await backend();
   await expect(database.$queryRaw`SELECT 1 / 0`).rejects.toThrow('division by zero');
+  expect(await backend()).toBe(pid);
+});
+
+test('a statement that waited too long for a lock keeps its connection', async () => {
+  await database.$executeRaw`INSERT INTO plants VALUES (1000, 'Fir')`;
+  const pid = await backend();
+  const other = new Client({ connectionString: testDatabase.url });
+  await other.connect();
+  await other.query('BEGIN; DELETE FROM plants WHERE id = 1000');
+  await expect(database.$executeRaw`DELETE FROM plants WHERE id = 1000`).rejects.toThrow('lock timeout');
+  await other.end();
   expect(await backend()).toBe(pid);
 });
 

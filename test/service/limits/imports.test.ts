@@ -13,7 +13,6 @@ import { createPlantImporter } from '../../../src/imports/plant-importer.ts';
 import { readCsv } from '../../../src/imports/read-csv.ts';
 import { readNdjson } from '../../../src/imports/read-json.ts';
 import { edge, limitOf, succeeds } from '../../support/limits/edge.ts';
-import { nameOf } from '../../support/name-of.ts';
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -36,7 +35,7 @@ const accepts = (rows: ImportRow[], options: Partial<ImportOptions>) => {
   const settings = { repository: { open: async () => writer }, signal };
   return importPlants(read, { ...OPTIONS, ...options }, settings).then(
     ({ isAccepted }) => isAccepted,
-    ({ cause }: ImportInterruptedError) => nameOf(cause as Error),
+    ({ cause }: ImportInterruptedError) => (cause as Error).name,
   );
 };
 
@@ -186,9 +185,9 @@ describe('a file', () => {
   edge('setting BODY_LIMIT', 'has rows of at most BODY_LIMIT bytes', {
     value: 2000,
     is: [
-      [['stored'], ['stored']],
-      [['stored'], ['stored']],
-      [[1002], 1002],
+      [['stored'], ['stored'], ['stored']],
+      [['stored'], ['stored'], ['stored']],
+      [[1002], 1002, 1002],
     ],
     of: async (size) => {
       const row = `{"id":1,"name":"${'x'.repeat(size - 18)}"}`;
@@ -196,6 +195,8 @@ describe('a file', () => {
         await outcome(readNdjson(Readable.from([`${row}\n`]), { maxLineBytes: 2000 })),
         // Delimiters do not count.
         await csv(`id,name,x\n1,${'x'.repeat(size - 101)},${'x'.repeat(100)}\n`, 2000),
+        // Nor does the number of characters.
+        await csv(`id,name,x\n1,${'é'.repeat(900)}${'x'.repeat(size - 1901)},${'木'.repeat(33)}x\n`, 2000),
       ];
     },
   });

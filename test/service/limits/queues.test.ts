@@ -7,7 +7,6 @@ import { Prisma } from '../../../src/generated/prisma/client.ts';
 import { createStoredResponses } from '../../../src/idempotency/stored-responses.ts';
 import { storeBatch } from '../../../src/imports/store-batch.ts';
 import { edge, limitOf } from '../../support/limits/edge.ts';
-import { nameOf } from '../../support/name-of.ts';
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
@@ -59,7 +58,7 @@ describe('a queue', () => {
           const place = outcomes.push(undefined) - 1;
           queue.add(text).then(
             (outcome) => outcomes.splice(place, 1, outcome),
-            (error: Error) => outcomes.splice(place, 1, nameOf(error)),
+            (error: Error) => outcomes.splice(place, 1, error.name),
           );
         }
         return turn();

@@ -161,7 +161,7 @@ describe('the keys of the identity provider', () => {
     of: async (milliseconds) => fetchesAfter(milliseconds, await sign({ sub: 'bob' }), await sign()),
   });
   edge('tokens/jwt-verifier.ts MAX_AGE', 'are used for a day while the provider is unreachable', {
-    is: [true, 'StoreError', 'StoreError'],
+    is: [true, 'identityProviderUnreachable', 'identityProviderUnreachable'],
     of: async (milliseconds) => {
       const { outcome } = start();
       respond = () => new Response(JSON.stringify({ keys }));
@@ -172,14 +172,14 @@ describe('the keys of the identity provider', () => {
     },
   });
   edge('tokens/jwt-verifier.ts MAX_SIZE', 'may take one mebibyte', {
-    is: [true, true, 'StoreError'],
+    is: [true, true, 'identityProviderUnreachable'],
     of: async (size) => {
       respond = () => new Response(JSON.stringify({ keys }).padEnd(size));
       return start().outcome(await sign());
     },
   });
   edge('tokens/jwt-verifier.ts FETCH_TIMEOUT', 'may take three seconds to arrive', {
-    is: [undefined, 'StoreError', 'StoreError'],
+    is: [undefined, 'identityProviderUnreachable', 'identityProviderUnreachable'],
     of: async (milliseconds) => {
       const { outcome } = start();
       const ending = new AbortController();
