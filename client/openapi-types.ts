@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 443db2fd7df333d1d801cd79b91864c3e49cf09e204748f4e25af7b3b53f63d1
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 8ebf9caf17daea12a6cfbb2ccde0427ff6613556abfdd3a4da5414a4bbe48782
 export interface paths {
     "/plants": {
         parameters: {
@@ -104,7 +104,7 @@ export interface paths {
         put?: never;
         /**
          * Import plants
-         * @description Creates plants from NDJSON with one NewPlant per line, CSV with a header row (`id`, `name`, `tag`), both of any size, or a JSON array. NDJSON and CSV are read as UTF-8, unless the Content-Type has another `charset`. Rows are stored during the upload. If it is interrupted, the error message gives the line up to which all rows are stored.
+         * @description Creates plants from NDJSON with one NewPlant per line, CSV with a header row (`id`, `name`, `tag`), both of any size and `charset`, or a JSON array. Rows are stored during the upload. If it is interrupted, the message gives the line up to which all rows are stored.
          */
         post: operations["importPlants"];
         delete?: never;

@@ -54,9 +54,9 @@ const importPlants: Operation = {
   operationId: 'importPlants',
   summary: 'Import plants',
   description:
-    'Creates plants from NDJSON with one NewPlant per line, CSV with a header row (`id`, `name`, `tag`), both of any size, ' +
-    'or a JSON array. NDJSON and CSV are read as UTF-8, unless the Content-Type has another `charset`. Rows are stored ' +
-    'during the upload. If it is interrupted, the error message gives the line up to which all rows are stored.',
+    'Creates plants from NDJSON with one NewPlant per line, CSV with a header row (`id`, `name`, `tag`), both of any size ' +
+    'and `charset`, or a JSON array. Rows are stored during the upload. If it is interrupted, the message gives the line ' +
+    'up to which all rows are stored.',
   scopes: ['plants:write'],
   parameters: parametersOf('query', importQuerySchema),
   body: {
