@@ -1,11 +1,6 @@
 import type { BatchLimits } from './batching/batch-queue.ts';
 import type { Config } from './config/config.ts';
-import {
-  BULK_LOCK_TIMEOUT,
-  BULK_STATEMENT_TIMEOUT,
-  CLIENT_CHECK_INTERVAL,
-  CONNECT_TIMEOUT,
-} from './database/database.ts';
+import { BULK_LOCK_TIMEOUT, CLIENT_CHECK_INTERVAL, CONNECT_TIMEOUT } from './database/database.ts';
 import { LINGER_TIMES, type LingerTimes } from './server/lingering.ts';
 
 /** Limits on the time and memory that requests may use. Times are in ms. */
@@ -42,16 +37,11 @@ export type RequestLimits = {
   imports: {
     /** The maximum number in progress. They have connections of their own, in addition to DATABASE_CONNECTIONS. */
     count: number;
-    /** For a chunk. */
-    statementTimeout: number;
     /** How long a statement may wait for a lock of another transaction. */
     lockTimeout: number;
     /** How long a client may send bytes without a complete row. */
     rowTimeout: number;
-    /**
-     * How long statements in progress may take after an import was stopped. Most finish sooner, so that the response can say what is
-     * stored. A statement that waits for a lock must not hold the slot of a disconnected client.
-     */
+    /** How long the statement in progress may take to end after an import was cancelled. Then its connection is closed. */
     grace: number;
   };
   /** The maximum number of large request bodies that are read concurrently. */
@@ -127,7 +117,6 @@ export const limitRequests = ({
     lockedPlants: { ...limits, batches: 4 },
     imports: {
       count: MAX_IMPORTS,
-      statementTimeout: Math.max(BULK_STATEMENT_TIMEOUT, statementTimeout),
       lockTimeout: BULK_LOCK_TIMEOUT,
       rowTimeout: ROW_TIMEOUT,
       grace: IMPORT_GRACE,

@@ -55,8 +55,6 @@ export const createService = async (options: ServiceOptions) => {
   const imports = createImports({
     database: sessions,
     limits: limits.imports,
-    pauseTimeout: requestTimeout,
-    lastRequestAt: plants.lastRequestAt,
     ...{ requireWriteScope, watchToken, bodies, outputBudget, countRows, trace },
   });
   const exports = createExports({ database: sessions, limits: limits.exports, requireReadScope, watchToken, trace });

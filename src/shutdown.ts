@@ -34,7 +34,7 @@ export const createShutdown = (options: ShutdownOptions) => {
   /** Finishes the requests in progress within SHUTDOWN_TIMEOUT, and releases all resources. */
   const stop = async (): Promise<void> => {
     health.stop();
-    // Imports get half of the time. After that, those still running finish their chunks and respond with what is stored.
+    // Imports get half of the time. After that, those still running end, and respond that nothing is stored.
     const stopImports = setTimeout(imports.stop, delay + timeout / 2);
     const cutImports = setTimeout(imports.close, delay + (timeout * 3) / 4);
     try {

@@ -98,8 +98,12 @@ const numberAt = (text: string, start: number): string | undefined => {
   return pattern.exec(text)?.[1];
 };
 
+/** Nearly every id: certain to be an int64. */
+const PLAIN = /^-?\d{1,18}$/;
+
 /** The exact value of a JSON number; undefined if it is not an integer or has more than 19 digits. */
 const exactInteger = (source: string): bigint | undefined => {
+  if (PLAIN.test(source)) return BigInt(source);
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? [];
   const digits = whole + fraction;

@@ -2,27 +2,24 @@ import { writeFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import type { Config } from '../config/config.ts';
-import { BULK_LOCK_TIMEOUT, BULK_STATEMENT_TIMEOUT, CONNECT_TIMEOUT, createPool } from '../database/database.ts';
-import { createPoolStatements } from '../database/statements.ts';
-import { OperationalError, StoreError } from '../errors.ts';
+import { BULK_LOCK_TIMEOUT, CONNECT_TIMEOUT } from '../database/database.ts';
+import { OperationalError } from '../errors.ts';
 import { decodeText } from '../imports/decode-text.ts';
 import {
   addCounts,
   CONFLICT_MODES,
   DEFAULT_MAX_ERRORS,
-  describeRefusal,
   formatCount,
   type ImportCounts,
   type ImportOptions,
   importQuerySchema,
-  MAX_ATOMIC_ROWS,
   NO_COUNTS,
   type ReadRows,
   type RowError,
 } from '../imports/import.ts';
 import { ImportInterruptedError } from '../imports/import-errors.ts';
-import { importPlants } from '../imports/import-plants.ts';
-import { createImportRepository, LANES } from '../imports/import-repository.ts';
+import { type ImportProgress, importPlants } from '../imports/import-plants.ts';
+import { createImportSessions } from '../imports/import-session.ts';
 import { readCsv } from '../imports/read-csv.ts';
 import { readJson, readNdjson } from '../imports/read-json.ts';
 import {
@@ -36,7 +33,7 @@ import {
   sizeOf,
 } from './bulk-file.ts';
 import { parseAs, parseEncoding } from './option-parsers.ts';
-import { describeProgress, print, showProgress } from './output.ts';
+import { describeProgress, describeStoring, print, showProgress } from './output.ts';
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
 
@@ -60,10 +57,10 @@ export const addImportCommand = (program: Command, config: () => Config): void =
         .default('error'),
     )
     .option('--dry-run', 'check everything and store nothing')
-    .option('--atomic', `store all rows of a file or none; at most ${formatCount(MAX_ATOMIC_ROWS)} rows`)
+    .option('--atomic', 'store all rows of a file or, if one fails, none')
     .option(
       '--max-errors <count>',
-      'stop if more rows of a file than this fail',
+      'store nothing of a file if more of its rows than this fail',
       parseAs(importQuerySchema.shape.maxErrors),
       DEFAULT_MAX_ERRORS,
     )
@@ -119,8 +116,8 @@ type ImportFormat = (typeof importFormats)[number];
 
 type FileOutcome = ImportCounts & {
   errors: RowError[];
-  /** Present if the import stopped before the end of the file. Every row up to the line `storedUpTo` is stored or failed. */
-  stopped?: { storedUpTo: number; stoppedAt?: number; message: string };
+  /** Present if nothing of the file is stored, or if that is not known. */
+  stopped?: { stoppedAt?: number; message: string };
 };
 
 /** The combined result of all files. */
@@ -143,25 +140,25 @@ export const importFiles = async (
   const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
   const size = sizes.reduce<number>((sum, bytes = Number.NaN) => sum + bytes, 0);
   return withSession(config, async (url) => {
-    const timeouts = {
-      connectTimeout: CONNECT_TIMEOUT,
-      statementTimeout: BULK_STATEMENT_TIMEOUT,
-      lockTimeout: BULK_LOCK_TIMEOUT,
-    };
-    const pool = createPool({ url, connections: LANES, ...timeouts });
-    const statements = createPoolStatements({ pool, onConnectionLost: () => {} });
-    const repository = createImportRepository({ statements });
+    const sessions = createImportSessions({
+      ...{ url, connectTimeout: CONNECT_TIMEOUT, count: 1, lockTimeout: BULK_LOCK_TIMEOUT, grace: GRACE },
+      onConnectionLost: () => {},
+    });
     const outcome: FilesOutcome = { ...NO_COUNTS, errors: [] };
-    let current: ImportCounts = NO_COUNTS;
+    let current: ImportProgress = { step: 'reading', rows: 0 };
     let bytesRead = 0;
-    const onProgress = (counts: ImportCounts) => {
-      current = counts;
+    let storingSince = 0;
+    const onProgress = (progress: ImportProgress) => {
+      if (progress.step === 'storing') storingSince = performance.now();
+      current = progress;
     };
     const onBytes = (count: number) => {
       bytesRead += count;
     };
     const endProgress = showProgress((seconds) =>
-      describeProgress(seconds, rowsOf(outcome) + rowsOf(current), bytesRead / size),
+      current.step === 'storing'
+        ? describeStoring((performance.now() - storingSince) / 1000, current.rows)
+        : describeProgress(seconds, rowsOf(outcome) + current.rows, bytesRead / size),
     );
     const onNoRows = (file: string) => (message: string) => {
       outcome.message = `${outcome.message === undefined ? '' : `${outcome.message}\n`}${file}: ${message}`;
@@ -176,8 +173,14 @@ export const importFiles = async (
             onNoRows: onNoRows(file),
           });
         };
-        const { errors, stopped, ...counts } = await importFile(read, options, { repository, signal, onProgress });
-        current = NO_COUNTS;
+        const ending = new AbortController();
+        const onInterrupted = () => ending.abort(new OperationalError('Interrupted.'));
+        signal.addEventListener('abort', onInterrupted);
+        if (signal.aborted) onInterrupted();
+        const settings = { sessions, lockTimeout: BULK_LOCK_TIMEOUT, ending, onProgress };
+        const { errors, stopped, ...counts } = await importFile(read, options, settings);
+        signal.removeEventListener('abort', onInterrupted);
+        current = { step: 'reading', rows: 0 };
         Object.assign(outcome, addCounts(outcome, counts));
         outcome.errors.push(...errors.map((error) => ({ file, ...error })));
         if (stopped) return { ...outcome, stopped: { file, ...stopped } };
@@ -185,10 +188,13 @@ export const importFiles = async (
       return outcome;
     } finally {
       endProgress();
-      await statements.close();
+      await sessions.close();
     }
   });
 };
+
+/** How long a cancelled statement may take to end, in ms. */
+const GRACE = 2000;
 
 /** The maximum size of a JSON array in bytes of UTF-8: it is held in memory, and so are its elements. */
 const MAX_ARRAY_BYTES = 67_108_864;
@@ -202,20 +208,17 @@ export const rowsOf = ({ created, replaced, skipped, failed }: ImportCounts) => 
 
 const importFile = async (...[read, options, settings]: Parameters<typeof importPlants>): Promise<FileOutcome> => {
   try {
-    const { isAccepted, stoppedAt, ...outcome } = await importPlants(read, options, settings);
+    const { isAccepted, stoppedAt, error: _, message = '', ...outcome } = await importPlants(read, options, settings);
     if (isAccepted) return outcome;
-    const message = describeRefusal({ ...outcome, stoppedAt }, options);
-    if (stoppedAt === undefined) return { ...outcome, stopped: { storedUpTo: 0, message } };
-    const storedUpTo = options.atomic ? 0 : stoppedAt;
-    return { ...outcome, stopped: { storedUpTo, stoppedAt, message: `${message} See --max-errors.` } };
+    const advice = options.atomic ? '' : ' See --max-errors.';
+    return { ...outcome, stopped: { ...(stoppedAt && { stoppedAt }), message: `${message}${advice}` } };
   } catch (error) {
-    if (error instanceof StoreError)
-      return { ...NO_COUNTS, errors: [], stopped: { storedUpTo: 0, message: error.message } };
     if (!(error instanceof ImportInterruptedError)) throw error;
-    const { counts, errors, storedUpTo } = error;
-    const reason = settings.signal.aborted ? 'Interrupted.' : (error.reason ?? sentence(error.cause as Error));
+    const { errors } = error;
+    const reason = error.reason ?? sentence(error.cause as Error);
     const advice = error.describe((onConflict) => `--on-conflict ${onConflict}`);
-    return { ...counts, errors, stopped: { storedUpTo, message: `${reason} ${advice}` } };
+    const failed = errors.length;
+    return { ...NO_COUNTS, failed, errors, stopped: { message: `${reason} ${advice}` } };
   }
 };
 

@@ -65,6 +65,10 @@ export const describeProgress = (seconds: number, rows: number, share = Number.N
   return [`[${bar}]`, `${String(Math.floor(part * 100)).padStart(3)} %`, ...done, ...left].join('  ');
 };
 
+/** For example `storing 250,000 rows  0:12`. */
+export const describeStoring = (seconds: number, rows: number): string =>
+  `storing ${count(rows)} rows  ${duration(seconds)}`;
+
 const count = (value: number) => Math.round(value).toLocaleString('en-US');
 
 const duration = (seconds: number): string => {

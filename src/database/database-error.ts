@@ -119,6 +119,11 @@ export const isRowRefusal = hasCode(/^(2[23]|54)\w{3}$|^P0001$/);
 /** The role lacks a privilege, for example on a table, or to connect to the database. */
 export const isPrivilegeMissing = (error: unknown): boolean => hasCode(/^42501$/)(connectCause(error));
 
+export const isDiskFull = hasCode(/^53100$/);
+
+/** `temp_file_limit` was exceeded. */
+export const isTemporaryLimit = hasCode(/^53400$/);
+
 /** What was thrown while a connection was opened, instead of the error that says so. */
 const connectCause = (error: unknown): unknown =>
   error instanceof DatabaseUnreachableError ? (error.cause ?? error) : error;

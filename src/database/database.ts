@@ -13,19 +13,20 @@ export type Database = PrismaClient;
 export const CONNECT_TIMEOUT = 1500;
 
 /**
- * The time limit of a statement of an import, which may wait for a lock, and of an export's silence while PostgreSQL looks for
- * the next plant, in ms.
+ * How long PostgreSQL may look for the next plant of an export, in ms.
  */
 export const BULK_STATEMENT_TIMEOUT = 60_000;
-/** How long a statement of an import may wait for a lock, in ms: less, so that the error says why it took so long. */
-export const BULK_LOCK_TIMEOUT = 50_000;
+/** How long a statement of an import may wait for a lock, in ms. */
+export const BULK_LOCK_TIMEOUT = 60_000;
+/** How long a connection is idle before its other end is asked whether it is still there, in ms. */
+const KEEP_ALIVE_DELAY = 10_000;
 
 type PoolOptions = {
   url: string;
   connections: number;
   /** How long opening a connection may take, in ms. */
   connectTimeout: number;
-  /** The time limit of a statement, in ms, and of waiting for a free connection. PostgreSQL cancels a statement that exceeds it. */
+  /** The time limit of a statement, in ms, and of waiting for a free connection; 0: none. PostgreSQL cancels a statement that exceeds it. */
   statementTimeout: number;
   /** How long a statement may wait for each lock, in ms. By default what the role or the URL says. */
   lockTimeout?: number;
@@ -133,6 +134,7 @@ export const createPool = ({ url, connections, connectTimeout, statementTimeout,
     Client: clientWithin(connectTimeout),
     connectionTimeoutMillis: statementTimeout,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
   });
   pool.on('connect', (client) => {
     // A broken connection also rejects the statement. Without a listener, the event would crash the process.

@@ -17,8 +17,6 @@ export const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/js
 type ImportBodyOptions = {
   /** The maximum size of a line, or of a whole JSON array, after decompression, in bytes. */
   bodies: { limit: number; slots: BodySlots };
-  /** How long the client may pause between bytes, in ms. */
-  pauseTimeout: number;
   /** How long the client may send bytes without a complete row, in ms. */
   rowTimeout: number;
 };
@@ -35,7 +33,7 @@ type ArrayOptions = { signal: AbortSignal; onNoRows: OnNoRows };
 export type ImportBodyReader = (request: Request, response: Response, options: ReadOptions) => ReadRows;
 
 /** Reads the rows of a request. Buffers a JSON array; streams the other formats. */
-export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: ImportBodyOptions): ImportBodyReader => {
+export const createImportBodyReader = ({ bodies, rowTimeout }: ImportBodyOptions): ImportBodyReader => {
   const readArray = createBodyReader({
     ...bodies,
     mediaTypes: ['application/json'],
@@ -53,14 +51,16 @@ export const createImportBodyReader = ({ bodies, pauseTimeout, rowTimeout }: Imp
     const { type, encoding } = readContentType(IMPORT_TYPES, request.headers['content-type']);
     const decompress = bodyDecompressor(request);
     if (type === 'application/json') return (signal) => readArrayRows(request, response, { signal, onNoRows });
-    return (importSignal) => {
-      const stalled = new AbortController();
-      const signal = AbortSignal.any([importSignal, stalled.signal]);
+    return (signal) => {
       sendContinue(request, response);
       response.locals.failBody = end;
-      const pieces = streamBody(request, { pauseTimeout, signal, isCompressed: decompress !== undefined });
+      const pieces = streamBody(request, {
+        pauseTimeout: 2 * rowTimeout,
+        signal,
+        isCompressed: decompress !== undefined,
+      });
       const text = decodeText(whileWanted(decompress ? decompress.stream(pieces) : pieces, signal), encoding);
-      const onStalled = () => stalled.abort(new StoreError('requestTooSlow', 'The body has had no row for too long.'));
+      const onStalled = () => end(new StoreError('requestTooSlow', 'The body has had no row for too long.'));
       const options = { maxLineBytes: bodies.limit, delimiter, onNoRows };
       const rows = type === 'text/csv' ? readCsv(text, options) : readNdjson(text, options);
       return withTimer(rows, rowTimeout, onStalled);

@@ -1,71 +1,69 @@
-import { classifyDatabaseError, type DatabaseFailure, OutcomeUnknownError } from '../database/database-error.ts';
+import {
+  classifyDatabaseError,
+  type DatabaseFailure,
+  isDiskFull,
+  isPrivilegeMissing,
+  isTemporaryLimit,
+  OutcomeUnknownError,
+} from '../database/database-error.ts';
 import { isOfKind, StoreError } from '../errors.ts';
-import type { ImportCounts, ImportOptions, RowError } from './import.ts';
+import type { ImportOptions, RowError } from './import.ts';
 
-/** How to repeat an import so that no row is stored twice or skipped: unchanged, or with this `onConflict`. */
-type Repeat = 'unchanged' | 'skip' | 'replace';
-
-type Interruption = {
-  cause: unknown;
-  /** Every row up to this line is stored or failed; 0 if no row is known to be stored. */
-  storedUpTo: number;
-  counts: ImportCounts;
-  /** As in an ImportSummary. */
-  errors: RowError[];
-  repeat?: Repeat | undefined;
-};
-
-/** An import ended before its whole input was read. The message says what is stored. */
+/** An import ended before its commit was confirmed. */
 export class ImportInterruptedError extends Error {
   override name = 'ImportInterruptedError';
-  readonly storedUpTo: number;
-  readonly counts: ImportCounts;
+  /** Whether the connection was lost during the commit. Otherwise nothing is stored. */
+  readonly isUnknown: boolean;
+  /** Of the wrong rows up to then. */
   readonly errors: RowError[];
-  readonly #repeat: Repeat | undefined;
+  readonly #onConflict: ImportOptions['onConflict'];
 
-  constructor(stored: string, { cause, storedUpTo, counts, errors, repeat }: Interruption) {
-    super(stored, { cause });
-    this.storedUpTo = storedUpTo;
-    this.counts = counts;
+  constructor(cause: unknown, errors: RowError[], { onConflict }: Pick<ImportOptions, 'onConflict'>) {
+    super('The import was interrupted.', { cause });
+    this.isUnknown = cause instanceof OutcomeUnknownError;
     this.errors = errors;
-    this.#repeat = repeat;
+    this.#onConflict = onConflict;
   }
 
-  /** What is stored, and how to continue. @param option writes a value of `onConflict` as it is given to the import */
+  /** What is stored, and what to do. @param option writes a value of `onConflict` as it is given to the import */
   describe(option: (onConflict: string) => string): string {
-    if (!this.#repeat) return this.message;
-    const correct = isOfFile(this.cause) ? 'Correct the file first. ' : '';
-    const how = this.#repeat === 'unchanged' ? '' : ` with ${option(this.#repeat)}`;
-    return `${this.message} ${correct}Repeat the import${how}.`;
+    if (this.isUnknown) {
+      // The rows that this import stored are conflicts when it is repeated.
+      const how = this.#onConflict === 'replace' ? '' : ` with ${option('skip')}`;
+      return `It is not known whether all rows are stored or none. Repeat the import${how}.`;
+    }
+    return `Nothing is stored.${isOfFile(this.cause) ? '' : ' Repeat the import.'}`;
   }
 
   /** Why it ended. Undefined: a bug. */
   get reason(): string | undefined {
     const { cause } = this;
     if (cause instanceof StoreError) return cause.message;
-    if (cause instanceof OutcomeUnknownError) return REASONS.interrupted;
+    if (this.isUnknown) return 'The database connection was lost during the commit.';
+    if (isPrivilegeMissing(cause)) return PRIVILEGE_MISSING;
+    if (isDiskFull(cause)) return 'The disk of the database is full.';
+    if (isTemporaryLimit(cause))
+      return 'The import needs more temporary space than temp_file_limit of the database allows.';
     const failure = classifyDatabaseError(cause);
     return failure && REASONS[failure];
   }
 }
 
-/** Unlike those of other requests, they do not promise that nothing was changed: some rows may be stored. */
+const PRIVILEGE_MISSING =
+  'The role of the service lacks a privilege: imports need TEMPORARY on the database, and SELECT, INSERT and UPDATE on plants.';
+
 const REASONS: Record<DatabaseFailure, string> = {
   unreachable: 'The database cannot be reached.',
-  interrupted: 'The database connection was lost or timed out.',
+  interrupted: 'The database connection was lost.',
   busy: 'All connections to the database are in use.',
-  locked: 'Another transaction has locked the plants.',
-  cancelled: 'The database took too long.',
+  locked: 'Another transaction has locked a plant.',
+  cancelled: 'The database cancelled the statement.',
   conflict: 'Concurrent changes to the same plants conflicted.',
   notMigrated: 'The database is not migrated. Run: plant-store migrate.',
 };
 
-/** Whether the file as a whole is wrong, for example its header row. Repeating the import would fail again. */
+/** Whether the file is wrong as a whole, for example its header row. Repeating the import would fail again. */
 const isOfFile = (cause: unknown) => isOfKind(cause, 'bodyNotJson', 'bodyTooLarge', 'fieldWrong');
-
-/** How to repeat an import that may have stored rows. */
-export const repeatStored = ({ onConflict }: Pick<ImportOptions, 'onConflict'>): Repeat =>
-  onConflict === 'replace' ? 'replace' : 'skip';
 
 /** The error of the response to an import that was interrupted. @param usual the error that its cause is otherwise */
 export const toInterruption = (error: ImportInterruptedError, usual: StoreError): StoreError => {

@@ -1,101 +1,113 @@
-import { isOfKind } from '../errors.ts';
-import type { ImportOptions, ImportProgress, ImportSummary, ReadRows } from './import.ts';
-import { importAtomically } from './import-atomically.ts';
-import { ImportInterruptedError, repeatStored } from './import-errors.ts';
-import { chunksOf, createLanes } from './import-lanes.ts';
-import type { Pace } from './import-pace.ts';
-import type { ImportRepository } from './import-repository.ts';
-import { createTally } from './import-tally.ts';
+import { OutcomeUnknownError } from '../database/database-error.ts';
+import { lengthOf } from '../plants/plant.ts';
+import {
+  type ImportOptions,
+  type ImportSummary,
+  NO_COUNTS,
+  type PlantRow,
+  type ReadRows,
+  type RowError,
+  summarize,
+} from './import.ts';
+import { ImportInterruptedError } from './import-errors.ts';
+import type { ImportSession, ImportSessions } from './import-session.ts';
+import { COPY_STAGED_ROWS, CREATE_STAGED_ROWS, rowsAsValues, STAGED_ROWS, toCopyText } from './import-statements.ts';
+import { type StoreOutcome, storeRows } from './store-rows.ts';
+
+/** The limits of a slice: rows, and characters of their names and tags. */
+const MAX_SLICE_ROWS = 5000;
+const MAX_SLICE_LENGTH = 1_048_576;
+
+/** What the import does now: it reads rows, up to now so many; or it stores them. */
+export type ImportProgress = { step: 'reading' | 'storing'; rows: number };
 
 type ImportSettings = {
-  repository: ImportRepository;
-  /** By default, at full speed. */
-  pace?: Pace | undefined;
-  /** Stops the import before its next rows. */
-  signal: AbortSignal;
-  /** Cuts off the statements in progress. */
-  cut?: AbortSignal | undefined;
-  /** Called after each chunk. */
+  sessions: Pick<ImportSessions, 'open'>;
+  /** Of a statement, in ms. */
+  lockTimeout: number;
+  /** Ends the import, until its commit. */
+  ending: AbortController;
   onProgress?: ((progress: ImportProgress) => void) | undefined;
 };
 
 /**
- * Imports plants in chunks, or atomically. Reads rows no faster than it stores them, so that memory is bounded. However the
- * import ends, chunks in flight are finished.
- * @throws {ImportInterruptedError} its cause is the error of the rows or the database, or the signal's reason
- * @throws {StoreError} 1005 if the import needs a session
+ * Imports plants in one transaction, which begins when all rows have arrived. Until then they are kept in a temporary table, a slice
+ * at a time, so that memory is bounded; a slice that is the whole import goes into the statement itself.
+ * @throws {ImportInterruptedError} its cause is the error of the rows or the database, or the reason of `ending`
  */
-export const importPlants = (
+export const importPlants = async (
   read: ReadRows,
   options: ImportOptions,
-  settings: ImportSettings,
-): Promise<ImportSummary> =>
-  options.atomic ? importAtomically(read, options, settings) : importInChunks(read, options, settings);
-
-const importInChunks = async (
-  read: ReadRows,
-  options: ImportOptions,
-  { repository, pace = (rows, store) => store(rows), signal: stopSignal, cut, onProgress }: ImportSettings,
+  { sessions, lockTimeout, ending, onProgress }: ImportSettings,
 ): Promise<ImportSummary> => {
-  const tally = createTally(options);
-  // A chunk can also end the import, while the reader waits for a row that may never come.
-  const ending = new AbortController();
-  const signal = AbortSignal.any([stopSignal, ending.signal]);
-  const lanes = createLanes({
-    open: () => repository.open(options, cut),
-    pace,
-    signal: stopSignal,
-    tally,
-    onStored: () => {
-      onProgress?.({ ...tally.counts, storedUpTo: lanes.storedUpTo() });
-      if (tally.isOver()) ending.abort(TOO_MANY_FAILED);
-    },
-    onFailed: (cause) => ending.abort(cause),
-  });
-  /** The plants before the row at which the import must stop. */
-  const readPlants = async function* () {
-    try {
-      for await (const rows of read(signal)) {
-        yield tally.takePlants(rows);
-        if (tally.isOver()) return;
-        signal.throwIfAborted();
+  const { signal } = ending;
+  const errors: RowError[] = [];
+  let session: ImportSession | undefined;
+  let staging: Promise<void> = Promise.resolve();
+  let slice: PlantRow[] = [];
+  let length = 0;
+  let count = 0;
+  let lastLine = 0;
+
+  /** Sends the slice while the next one is read. */
+  const stage = async () => {
+    const rows = slice;
+    slice = [];
+    length = 0;
+    await staging;
+    if (session === undefined) {
+      session = await sessions.open(ending);
+      await session.query(CREATE_STAGED_ROWS);
+    }
+    staging = session.copy(COPY_STAGED_ROWS, toCopyText(rows));
+    // The client may pause, or never send the end.
+    staging.catch((error) => ending.abort(error));
+  };
+
+  const add = async (row: PlantRow) => {
+    const rowLength = lengthOf(row.plant);
+    if (slice.length === MAX_SLICE_ROWS || (slice.length > 0 && length + rowLength > MAX_SLICE_LENGTH)) await stage();
+    slice.push(row);
+    length += rowLength;
+    count += 1;
+    lastLine = row.line;
+  };
+
+  const readAll = async () => {
+    for await (const rows of read(signal)) {
+      for (const row of rows) {
+        if ('plant' in row) await add(row);
+        else errors.push(row);
+        if (errors.length > options.maxErrors) return;
       }
-    } catch (error) {
-      if (signal.reason !== TOO_MANY_FAILED) throw error;
+      signal.throwIfAborted();
+      onProgress?.({ step: 'reading', rows: count });
     }
   };
+
+  const store = async (): Promise<StoreOutcome> => {
+    if (session !== undefined && slice.length > 0) await stage();
+    await staging;
+    if (count === 0 || errors.length > options.maxErrors) return { ...NO_COUNTS, errors: [] };
+    const source = session === undefined ? rowsAsValues(slice) : STAGED_ROWS;
+    session ??= await sessions.open(ending);
+    slice = [];
+    onProgress?.({ step: 'storing', rows: count });
+    return storeRows(session, { source, count, lastLine, failed: errors.length }, { options, lockTimeout });
+  };
+
+  let isReusable = false;
   try {
-    for await (const chunk of chunksOf(readPlants())) {
-      const wanted = tally.wanted(chunk);
-      if (wanted.length > 0) await lanes.send(wanted);
-    }
-    await lanes.finish();
-    return { ...tally.counts, errors: tally.errors(), stoppedAt: tally.stoppedAt(), isAccepted: !tally.isOver() };
+    await readAll();
+    const hasTable = session !== undefined;
+    const { errors: others, ...counts } = await store();
+    isReusable = !hasTable;
+    const failed = errors.length + counts.failed;
+    return summarize({ ...counts, failed }, [...errors, ...others], options);
   } catch (error) {
-    // Finishes the chunks in flight. If one failed, it interrupted the reader.
-    const reason = await lanes.finish().then(
-      () => error,
-      (failure: unknown) => failure,
-    );
-    if (isOfKind(reason, 'parameterWrong')) throw reason;
-    const { counts } = tally;
-    const storedUpTo = lanes.storedUpTo();
-    const isUnknown = lanes.isAnyUnknown() || counts.created + counts.replaced > 0;
-    const cause = stopSignal.aborted ? stopSignal.reason : reason;
-    const stored = describeStored(storedUpTo, counts.failed, isUnknown);
-    const interruption = { cause, storedUpTo, counts, errors: tally.errors() };
-    if (options.dryRun) throw new ImportInterruptedError('Nothing is stored because this was a dry run.', interruption);
-    const repeat = isUnknown || storedUpTo > 0 ? repeatStored(options) : 'unchanged';
-    throw new ImportInterruptedError(stored, { ...interruption, repeat });
+    const isUnknown = error instanceof OutcomeUnknownError;
+    throw new ImportInterruptedError(signal.aborted && !isUnknown ? signal.reason : error, errors, options);
   } finally {
-    lanes.close();
+    session?.release({ isReusable });
   }
-};
-
-const TOO_MANY_FAILED = new Error('Too many rows failed');
-
-const describeStored = (storedUpTo: number, failed: number, isUnknown: boolean): string => {
-  if (storedUpTo > 0)
-    return `Every row up to line ${storedUpTo} is stored${failed > 0 ? ', except those that failed' : ''}.`;
-  return isUnknown ? 'It is not known whether any row is stored.' : 'No row is stored.';
 };

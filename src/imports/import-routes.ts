@@ -4,12 +4,14 @@ import { clientDisconnected } from '../bodies/gather-body.ts';
 import { closeIfUnread, handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
-import { describeRefusal, importQuerySchema } from './import.ts';
+import { importQuerySchema } from './import.ts';
 import type { ImportBodyReader } from './import-body.ts';
-import type { PlantImporter } from './plant-importer.ts';
+import type { RunImport } from './imports.ts';
 
 type ImportRoutesOptions = {
-  importer: PlantImporter;
+  run: RunImport;
+  /** @throws {StoreError} 1501 if imports are impossible */
+  assertSessions: () => void;
   requireWriteScope: RequestHandler;
   /** @returns a signal that is aborted with the error that ends the import */
   watchToken: (request: Request, response: Response) => AbortSignal;
@@ -19,34 +21,33 @@ type ImportRoutesOptions = {
 
 /** Adds `POST /plants/import`. Must be added before `/plants/:id`, which also matches the path. */
 export const addImportRoutes =
-  ({ importer, requireWriteScope, watchToken, readRows, outputBudget }: ImportRoutesOptions) =>
+  ({ run, assertSessions, requireWriteScope, watchToken, readRows, outputBudget }: ImportRoutesOptions) =>
   (router: Router): void =>
     void router
       .route('/plants/import')
       .post(requireWriteScope, async (request, response) => {
         const query = parseParameters(importQuerySchema, request.query);
+        assertSessions();
         const startedAt = performance.now();
         const { tokenName: token = '' } = response.locals;
         const ending = new AbortController();
-        const signal = AbortSignal.any([ending.signal, watchToken(request, response)]);
-        const { delimiter } = query;
+        const end = (error: unknown) => ending.abort(error);
+        const watched = watchToken(request, response);
+        watched.addEventListener('abort', () => end(watched.reason));
+        response.once('close', () => end(clientDisconnected()));
+        if (response.destroyed) end(clientDisconnected());
         let noRows: string | undefined;
         const onNoRows = (message: string) => {
           noRows = message;
         };
-        const read = readRows(request, response, { delimiter, end: (error) => ending.abort(error), onNoRows });
-        const onClose = () => ending.abort(clientDisconnected());
-        response.once('close', onClose);
-        if (response.destroyed) onClose();
-        const summary = await importer.run({ token, query, read, signal }, (end) => {
+        const read = readRows(request, response, { delimiter: query.delimiter, end, onNoRows });
+        const { isAccepted, ...summary } = await run({ token, query, read, ending }, (outcome) => {
           const duration = Math.round(performance.now() - startedAt);
-          request.log.info({ token, ...query, ...end, duration }, 'import ended');
+          request.log.info({ token, ...query, ...outcome, duration }, 'import ended');
         });
         // The import stopped early because too many rows failed.
         closeIfUnread(request, response);
-        const { isAccepted, ...body } = summary;
         response.status(isAccepted ? 200 : 400);
-        const message = isAccepted ? noRows : describeRefusal(summary, query);
-        sendJsonText(response, stringifyExact({ ...body, message }), outputBudget);
+        sendJsonText(response, stringifyExact({ ...summary, message: summary.message ?? noRows }), outputBudget);
       })
       .all(handleOtherMethods());

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { NewPlant } from '../plants/plant.ts';
+import { type NewPlant, newPlantSchema } from '../plants/plant.ts';
 
 /** A number for people, such as 10,000. */
 export const formatCount = (count: number): string => count.toLocaleString('en-US');
@@ -7,8 +7,6 @@ export const formatCount = (count: number): string => count.toLocaleString('en-U
 /** The maximum number of rows that may fail. A response lists one more: the row that stopped the import. */
 export const MAX_ERRORS = 10_000;
 export const DEFAULT_MAX_ERRORS = 1000;
-/** The maximum number of rows of an atomic import. */
-export const MAX_ATOMIC_ROWS = 10_000;
 const MAX_ERRORS_WRONG = `must be an integer from 0 to ${MAX_ERRORS}`;
 
 export const CONFLICT_MODES = ['error', 'skip', 'replace'] as const;
@@ -29,14 +27,14 @@ export const importQuerySchema = z.strictObject({
         'If an id occurs twice in an import, the first row wins.',
     ),
   dryRun: flag.describe('Checks everything and stores nothing'),
-  atomic: flag.describe(`Stores all rows or none; at most ${formatCount(MAX_ATOMIC_ROWS)} rows`),
+  atomic: flag.describe('Stores all rows or, if one fails, none'),
   maxErrors: z
     .string({ error: MAX_ERRORS_WRONG })
     .regex(/^(0|[1-9]\d{0,4})$/, { error: MAX_ERRORS_WRONG, abort: true })
     .transform(Number)
     .pipe(z.int().min(0).max(MAX_ERRORS, MAX_ERRORS_WRONG))
     .default(DEFAULT_MAX_ERRORS)
-    .describe('The import stops if more rows than this fail'),
+    .describe('If more rows than this fail, nothing is stored'),
   delimiter: z
     .enum([',', ';', 'tab', '\t'], 'must be a comma, a semicolon or tab')
     .optional()
@@ -48,15 +46,43 @@ export type ImportOptions = z.output<typeof importQuerySchema>;
 
 export type PlantRow = { line: number; plant: NewPlant };
 
+const count = (description: string) => z.int().min(0).describe(description);
+
+/** The response of an import. */
+export const importSummarySchema = z.object({
+  created: count('The number of plants created.'),
+  replaced: count('The number of existing plants whose name and tag are those of their row now.'),
+  skipped: count('The number of rows skipped because their id was taken (`onConflict=skip`).'),
+  failed: count('The number of failed rows.'),
+  errors: z
+    .array(
+      z.object({
+        line: z.int().min(1).describe('The line on which the row begins, or the number of the array element, from 1.'),
+        id: newPlantSchema.shape.id.optional().describe('The id of the row, if it is valid.'),
+        error: z.int32().meta({ format: 'int32', description: 'The error code.' }),
+        message: z.string().describe('What is wrong with the row.'),
+      }),
+    )
+    .max(MAX_ERRORS + 1)
+    .describe('The failed rows in line order; if they are too many, the first `maxErrors` + 1.'),
+  stoppedAt: z.int().min(1).optional().describe('With status 400: the line of the last of `errors`.'),
+  error: z
+    .int32()
+    .optional()
+    .meta({ format: 'int32', description: 'With status 400: the code of the last of `errors`.' }),
+  message: z
+    .string()
+    .optional()
+    .describe(
+      'With status 400: why nothing is stored. With status 200: that the file had no rows, such as CSV with only a header row.',
+    ),
+});
+
+/** The result of an import. `isAccepted`: false if too many rows failed, so that nothing is stored. */
+export type ImportSummary = z.output<typeof importSummarySchema> & { isAccepted: boolean };
+
 /** Why a row is not stored. `error` is the code with which `POST /plants` would respond. */
-export type RowError = {
-  /** The line on which the row begins, or the element of a JSON array, from 1. */
-  line: number;
-  /** Present if it is valid. */
-  id?: bigint;
-  error: number;
-  message: string;
-};
+export type RowError = ImportSummary['errors'][number];
 
 /** A row of an import: a valid plant, or an error. */
 export type ImportRow = PlantRow | RowError;
@@ -67,40 +93,39 @@ export type ReadRows = (signal: AbortSignal) => AsyncIterable<ImportRow[]>;
 /** Called at the end of a file that has no rows, not even failed ones, with a sentence that says what it has. */
 export type OnNoRows = (message: string) => void;
 
-export type ImportCounts = { created: number; replaced: number; skipped: number; failed: number };
+export type ImportCounts = Pick<ImportSummary, 'created' | 'replaced' | 'skipped' | 'failed'>;
 
 export const NO_COUNTS: Readonly<ImportCounts> = { created: 0, replaced: 0, skipped: 0, failed: 0 };
 
-/** @param factor -1 subtracts. @returns only the counts */
-export const addCounts = (counts: ImportCounts, added: ImportCounts, factor = 1): ImportCounts => ({
-  created: counts.created + factor * added.created,
-  replaced: counts.replaced + factor * added.replaced,
-  skipped: counts.skipped + factor * added.skipped,
-  failed: counts.failed + factor * added.failed,
+/** @returns only the counts */
+export const addCounts = (counts: ImportCounts, added: ImportCounts): ImportCounts => ({
+  created: counts.created + added.created,
+  replaced: counts.replaced + added.replaced,
+  skipped: counts.skipped + added.skipped,
+  failed: counts.failed + added.failed,
 });
 
-/** `storedUpTo`: every row up to this line is stored or failed. */
-export type ImportProgress = ImportCounts & { storedUpTo: number };
-
-/** The result of an import. The response of `POST /plants/import` has all of it except `isAccepted`. */
-export type ImportSummary = ImportCounts & {
-  /** All failed rows, in line order: at most `maxErrors` + 1. */
-  errors: RowError[];
-  /** The line of the failed row that exceeded `maxErrors`. No row after it counts as failed, but some may be stored. */
-  stoppedAt?: number | undefined;
-  /** Whether the whole input was read and, in an atomic import, no row failed. */
-  isAccepted: boolean;
-};
-
-/** Why an import was not accepted, and what is stored. */
-export const describeRefusal = (
-  { stoppedAt, created, replaced }: Pick<ImportSummary, 'stoppedAt' | 'created' | 'replaced'>,
-  { atomic, dryRun, maxErrors }: ImportOptions,
-): string => {
+/**
+ * @param errors of all rows or more than `maxErrors`, the first in the order of lines
+ * @returns the result of an import with these counts and errors, of which nothing is stored if too many rows failed
+ */
+export const summarize = (
+  counts: ImportCounts,
+  errors: readonly RowError[],
+  { atomic, maxErrors }: ImportOptions,
+): ImportSummary => {
+  const { failed } = counts;
+  const listed = errors.toSorted((a, b) => a.line - b.line).slice(0, maxErrors + 1);
+  const last = listed.at(-1);
+  if (last === undefined || failed <= (atomic ? 0 : maxErrors)) return { ...counts, errors: listed, isAccepted: true };
+  const { line: stoppedAt, error } = last;
   const why =
-    stoppedAt === undefined
-      ? 'Some rows cannot be stored.'
-      : `The import stopped at line ${stoppedAt} because more than ${formatCount(maxErrors)} rows failed.`;
-  if (atomic || dryRun || created + replaced === 0) return `${why} Nothing is stored.`;
-  return `${why} The rows before it that did not fail are stored, and perhaps some after it.`;
+    failed > maxErrors
+      ? `The import stopped at line ${stoppedAt} because more than ${formatCount(maxErrors)} rows failed.`
+      : `The import is atomic, and ${failed === 1 ? '1 row' : `${formatCount(failed)} rows`} failed.`;
+  return {
+    ...{ ...NO_COUNTS, failed, errors: listed, stoppedAt, error },
+    message: `${why} Nothing is stored.`,
+    isAccepted: false,
+  };
 };

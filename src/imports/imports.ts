@@ -1,24 +1,19 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { BulkTrace } from '../batching/bulk.ts';
+import { type BulkTrace, createSlots, untraced } from '../batching/bulk.ts';
 import type { BodySlots } from '../bodies/body-slots.ts';
-import { createPool } from '../database/database.ts';
-import { createPoolStatements } from '../database/statements.ts';
+import { StoreError } from '../errors.ts';
 import type { OutputBudget } from '../http/send-json.ts';
-import type { ImportCounts } from './import.ts';
+import { type ImportCounts, type ImportOptions, type ImportSummary, NO_COUNTS, type ReadRows } from './import.ts';
 import { createImportBodyReader } from './import-body.ts';
-import { createImportPace } from './import-pace.ts';
-import { createImportRepository, LANES } from './import-repository.ts';
+import { ImportInterruptedError } from './import-errors.ts';
+import { importPlants } from './import-plants.ts';
 import { addImportRoutes } from './import-routes.ts';
-import { createPlantImporter } from './plant-importer.ts';
+import { createImportSessions, type ImportDatabase } from './import-session.ts';
 
 type ImportsOptions = {
-  database: { url: string; connectTimeout: number; onConnectionLost: (error: Error) => void };
+  database: ImportDatabase;
   /** `count`: of those in progress; the others: see `RequestLimits`. */
-  limits: { count: number; statementTimeout: number; lockTimeout: number; rowTimeout: number; grace: number };
-  /** How long a client may pause between bytes, in ms. */
-  pauseTimeout: number;
-  /** The time of the last request of another kind, in ms of the monotonic clock. */
-  lastRequestAt: () => number;
+  limits: { count: number; lockTimeout: number; rowTimeout: number; grace: number };
   requireWriteScope: RequestHandler;
   watchToken: (request: Request, response: Response) => AbortSignal;
   bodies: { limit: number; slots: BodySlots };
@@ -27,30 +22,87 @@ type ImportsOptions = {
   trace?: BulkTrace | undefined;
 };
 
-/** The imports of a process. They have their own connections, so that no request waits for one. */
+/** How an import ended. `refused`: too many rows failed. `unknown`: the connection was lost during the commit. */
+export type ImportEnd = ImportCounts & {
+  outcome: 'completed' | 'refused' | 'interrupted' | 'unknown';
+  /** Only present if too many rows failed. */
+  stoppedAt?: number;
+};
+
+type Import = {
+  /** The name of the token, which has at most half of the slots. */
+  token: string;
+  query: ImportOptions;
+  read: ReadRows;
+  /** Ends the import. Its reason becomes the cause of the error. */
+  ending: AbortController;
+};
+
+/** The imports of a process. */
 export const createImports = (options: ImportsOptions) => {
-  const { database, limits, lastRequestAt, requireWriteScope, watchToken, bodies, outputBudget } = options;
-  const { url, connectTimeout, onConnectionLost } = database;
-  const { statementTimeout, lockTimeout, count } = limits;
-  const pool = createPool({ url, connectTimeout, statementTimeout, lockTimeout, connections: count * LANES });
-  const statements = createPoolStatements({ pool, onConnectionLost });
-  const importer = createPlantImporter({
-    repository: createImportRepository({ statements }),
-    pace: createImportPace({ lastRequestAt }),
-    maxImports: count,
-    grace: limits.grace,
-    countRows: options.countRows,
-    trace: options.trace,
-  });
-  const { rowTimeout } = limits;
-  const readRows = createImportBodyReader({ bodies, pauseTimeout: options.pauseTimeout, rowTimeout });
+  const {
+    database,
+    limits,
+    countRows,
+    trace = untraced,
+    requireWriteScope,
+    watchToken,
+    bodies,
+    outputBudget,
+  } = options;
+  const { count, lockTimeout, rowTimeout, grace } = limits;
+  const sessions = createImportSessions({ ...database, count, lockTimeout, grace });
+  const slots = createSlots(count, 'imports');
+  const inProgress = new Set<AbortController>();
+
+  /**
+   * Calls `onEnd` once, even if the client has disconnected.
+   * @throws {StoreError} 1500 too many imports are in progress; errors of `read` and `importPlants`
+   */
+  const run = async (
+    { token, query, read, ending }: Import,
+    onEnd: (end: ImportEnd) => void,
+  ): Promise<ImportSummary> => {
+    const release = slots.take(token);
+    inProgress.add(ending);
+    try {
+      return await trace('import', async (note) => {
+        const finish = (end: ImportEnd) => {
+          note(end);
+          onEnd(end);
+        };
+        try {
+          const summary = await importPlants(read, query, { sessions, lockTimeout, ending });
+          const { created, replaced, skipped, failed, stoppedAt, isAccepted } = summary;
+          const counts = { created, replaced, skipped, failed };
+          if (!query.dryRun) countRows?.(counts);
+          finish({ ...counts, outcome: isAccepted ? 'completed' : 'refused', ...(stoppedAt && { stoppedAt }) });
+          return summary;
+        } catch (error) {
+          const isUnknown = error instanceof ImportInterruptedError && error.isUnknown;
+          finish({ ...NO_COUNTS, outcome: isUnknown ? 'unknown' : 'interrupted' });
+          throw error;
+        }
+      });
+    } finally {
+      inProgress.delete(ending);
+      release();
+    }
+  };
+
+  const readRows = createImportBodyReader({ bodies, rowTimeout });
+  const { assertSessions } = sessions;
   return {
-    addRoutes: addImportRoutes({ importer, requireWriteScope, watchToken, readRows, outputBudget }),
-    inProgress: importer.inProgress,
-    connectionsInUse: statements.connectionsInUse,
-    /** Those in progress finish their chunks and respond with what is stored. */
-    stop: importer.stop,
+    addRoutes: addImportRoutes({ run, assertSessions, requireWriteScope, watchToken, readRows, outputBudget }),
+    inProgress: slots.taken,
+    connectionsInUse: sessions.inUse,
+    /** Ends the imports in progress, except those that are being committed. */
+    stop: (): void => {
+      for (const ending of inProgress) ending.abort(new StoreError('stopping', 'The service is stopping.'));
+    },
     /** Closes the connections, also those in use. */
-    close: statements.close,
+    close: sessions.close,
   };
 };
+
+export type RunImport = (parameters: Import, onEnd: (end: ImportEnd) => void) => Promise<ImportSummary>;

@@ -42,10 +42,6 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     observe: (queue: ObservedQueue) => observeQueue?.(name, queue),
     limits: limits[name],
   });
-  let lastRequestAt = Number.NEGATIVE_INFINITY;
-  const noteRequest = () => {
-    lastRequestAt = performance.now();
-  };
   const refuse = (write: { id: bigint }) => locked.refuse(write);
   const writes = createBatchQueue({
     ...settingsOf('writes', lateWrite),
@@ -90,7 +86,6 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
      * @throws {StoreError} 1004, 1301
      */
     create: (newPlant: NewPlant, isAbandoned: IsAbandoned, keyed?: KeyedRequest): Promise<void> => {
-      noteRequest();
       const timeLeft = startTimer(limits.writes.deadline);
       const plant = keyed ? { ...newPlant, keyed } : newPlant;
       const first = locked.has(plant.id) ? undefined : writes.add(plant, isAbandoned);
@@ -103,7 +98,6 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
 
     /** See `change` of the repository. */
     change: (request: ChangeRequest, isAbandoned: IsAbandoned): Promise<StoredPlant | undefined> => {
-      noteRequest();
       const timeLeft = startTimer(limits.changes.deadline);
       const first = locked.has(request.id) ? undefined : changes.add(request, isAbandoned);
       const send = () => repository.change(request);
@@ -112,7 +106,6 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
 
     /** @throws {StoreError} 1201 */
     find: async (id: bigint, isAbandoned: IsAbandoned): Promise<StoredPlant> => {
-      noteRequest();
       const timeLeft = startTimer(limits.reads.deadline);
       const found = await reads.add(id, isAbandoned);
       if (found !== 'long') return found;
@@ -121,7 +114,6 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
 
     /** @throws {StoreError} 1505 */
     list: async (request: PageRequest & PlantFilter, isAbandoned: IsAbandoned): Promise<PlantPage> => {
-      noteRequest();
       const { ids, tag, nameContains, ...page } = request;
       const send = () => repository.search(request);
       if (tag !== undefined || nameContains !== undefined) {
@@ -132,9 +124,6 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       const shared = ids ? undefined : await pages.add(page, isAbandoned);
       return shared ?? longReads({ send, bytes: 0, timeout: timeLeft(), isAbandoned });
     },
-
-    /** When the last operation began, in ms of the monotonic clock. */
-    lastRequestAt: (): number => lastRequestAt,
 
     /** What requests hold, besides the queues. */
     inUse: () => ({ lockedPlants: locked.count() }),

@@ -40,7 +40,6 @@ export const createPlants = (options: PlantsOptions) => {
       bodies,
       outputBudget,
     }),
-    lastRequestAt: plants.lastRequestAt,
     inUse: plants.inUse,
     expired,
   };

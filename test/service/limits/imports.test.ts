@@ -5,11 +5,8 @@ import { createSlots } from '../../../src/batching/bulk.ts';
 import { createBodySlots } from '../../../src/bodies/body-slots.ts';
 import { type ImportOptions, type ImportRow, importQuerySchema, type PlantRow } from '../../../src/imports/import.ts';
 import { createImportBodyReader } from '../../../src/imports/import-body.ts';
-import type { ImportInterruptedError } from '../../../src/imports/import-errors.ts';
-import { chunksOf } from '../../../src/imports/import-lanes.ts';
-import { createImportPace } from '../../../src/imports/import-pace.ts';
 import { importPlants } from '../../../src/imports/import-plants.ts';
-import { createPlantImporter } from '../../../src/imports/plant-importer.ts';
+import type { ImportSession } from '../../../src/imports/import-session.ts';
 import { readCsv } from '../../../src/imports/read-csv.ts';
 import { readNdjson } from '../../../src/imports/read-json.ts';
 import { edge, limitOf, succeeds } from '../../support/limits/edge.ts';
@@ -20,61 +17,47 @@ afterEach(() => {
 });
 
 const OPTIONS: ImportOptions = { onConflict: 'error', dryRun: false, atomic: false, maxErrors: 1000 };
-const signal = new AbortController().signal;
 const range = (count: number) => Array.from({ length: count }, (_, index) => index);
 const plantRows = (count: number, length = 1): PlantRow[] =>
   range(count).map((index) => ({ line: index + 1, plant: { id: BigInt(index), name: 'x'.repeat(length) } }));
 const failedRows = (count: number): ImportRow[] => range(count).map((line) => ({ line, error: 1003, message: '' }));
 
-/** Imports rows into a table that takes all of them. @returns whether they were accepted, or the name of the error */
-const accepts = (rows: ImportRow[], options: Partial<ImportOptions>) => {
-  const writer = { lanes: 1, store: async (stored: PlantRow[]) => stored.map(() => undefined), commit: async () => {} };
+/** Imports rows into a table that takes all of them. @returns whether they were accepted, and the slices that were staged */
+const importRows = async (rows: ImportRow[], options: Partial<ImportOptions> = {}) => {
+  let staged = 0;
+  const session: ImportSession = {
+    query: async () => [],
+    copy: async () => {
+      staged += 1;
+    },
+    commit: async () => {},
+    release: () => {},
+  };
   async function* read() {
     yield* rows.map((row) => [row]);
   }
-  const settings = { repository: { open: async () => writer }, signal };
-  return importPlants(read, { ...OPTIONS, ...options }, settings).then(
-    ({ isAccepted }) => isAccepted,
-    ({ cause }: ImportInterruptedError) => (cause as Error).name,
-  );
+  const settings = { sessions: { open: async () => session }, lockTimeout: 1000, ending: new AbortController() };
+  const { isAccepted } = await importPlants(read, { ...OPTIONS, ...options }, settings);
+  return { isAccepted, staged };
 };
 
 describe('an import', () => {
   edge('imports/import.ts DEFAULT_MAX_ERRORS', 'accepts as many failed rows as maxErrors says, by default 1000', {
     is: [true, true, false],
-    of: (failed) => accepts(failedRows(failed), { maxErrors: importQuerySchema.parse({}).maxErrors }),
+    of: async (failed) =>
+      (await importRows(failedRows(failed), { maxErrors: importQuerySchema.parse({}).maxErrors })).isAccepted,
   });
   edge('imports/import.ts MAX_ERRORS', 'has at most 10,000 as maxErrors', {
     is: [true, true, false],
     of: (maxErrors) => succeeds(() => importQuerySchema.parse({ maxErrors: String(maxErrors) })),
   });
-  edge('imports/import.ts MAX_ATOMIC_ROWS', 'has at most 10,000 rows, failed ones as well, if it is atomic', {
-    is: [
-      [true, false],
-      [true, false],
-      ['bodyTooLarge', 'bodyTooLarge'],
-    ],
-    of: async (count) => [
-      await accepts(plantRows(count), { atomic: true }),
-      await accepts([...failedRows(10), ...plantRows(count - 10)], { atomic: true }),
-    ],
+  edge('imports/import-plants.ts MAX_SLICE_ROWS', 'needs no temporary table up to 5000 rows', {
+    is: [0, 0, 2],
+    of: async (count) => (await importRows(plantRows(count))).staged,
   });
-  edge('imports/import-atomically.ts MAX_ATOMIC_LENGTH', 'has at most 16 million characters if it is atomic', {
-    is: [true, true, 'bodyTooLarge'],
-    of: (length) => {
-      const [first, second] = plantRows(2, length >> 2) as [PlantRow, PlantRow];
-      const rest = length - 2 * (length >> 2);
-      const plant = { ...second.plant, tag: 'x'.repeat(rest) };
-      return accepts([first, { ...second, plant }], { atomic: true });
-    },
-  });
-  edge('imports/import-lanes.ts MAX_CHUNK_ROWS', 'is stored in chunks of at most 2000 rows', {
-    is: [1, 1, 2],
-    of: async (count) => (await Array.fromAsync(chunksOf([plantRows(count)]))).length,
-  });
-  edge('imports/import-lanes.ts MAX_CHUNK_LENGTH', 'is stored in chunks of at most 524,288 characters', {
-    is: [1, 1, 2],
-    of: async (length) => (await Array.fromAsync(chunksOf([plantRows(1, length - 1), plantRows(1)]))).length,
+  edge('imports/import-plants.ts MAX_SLICE_LENGTH', 'needs no temporary table up to 1,048,576 characters', {
+    is: [0, 0, 2],
+    of: async (length) => (await importRows([...plantRows(1, length - 1), ...plantRows(1)])).staged,
   });
   const slotsOf = (limit: string) => ({
     is: [
@@ -101,64 +84,6 @@ describe('an import', () => {
     'has more slots than an export: two, of which a token has one',
     slotsOf('RequestLimits exports.count'),
   );
-  edge('RequestLimits imports.grace', 'that is stopped has five seconds for its last statements', {
-    is: [false, true, true],
-    of: async (milliseconds) => {
-      jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
-      const stopping = new AbortController();
-      const stored = Promise.withResolvers<undefined[]>();
-      let cut: AbortSignal | undefined;
-      const importer = createPlantImporter({
-        repository: {
-          open: async (_options, cutSignal) => {
-            cut = cutSignal;
-            return { lanes: 1, store: () => stored.promise };
-          },
-        },
-        pace: (rows, store) => store(rows),
-        maxImports: 2,
-        grace: limitOf('RequestLimits imports.grace'),
-      });
-      async function* read() {
-        yield plantRows(1);
-      }
-      const running = importer.run({ token: 'a', query: OPTIONS, read, signal: stopping.signal }, () => {});
-      await jest.advanceTimersByTimeAsync(1);
-      stopping.abort(new Error('stopped'));
-      await jest.advanceTimersByTimeAsync(milliseconds);
-      const isCut = cut?.aborted;
-      stored.resolve([undefined]);
-      await running.catch(() => {});
-      return isCut;
-    },
-  });
-});
-
-describe('while single requests arrive, imports', () => {
-  const statements = async (rows: number, { quietFor = 0, duration = 0 } = {}) => {
-    const sizes: number[] = [];
-    const startedAt: number[] = [];
-    const pace = createImportPace({ lastRequestAt: () => performance.now() - quietFor });
-    await pace(plantRows(rows), async (part) => {
-      sizes.push(part.length);
-      startedAt.push(performance.now());
-      if (duration > 0) await new Promise((resolve) => setTimeout(resolve, duration));
-      return part.map(() => undefined);
-    });
-    return { sizes, startedAt };
-  };
-
-  edge('imports/import-pace.ts SMALL_PART', 'store at most 100 rows at once', {
-    is: [1, 1, 2],
-    of: async (rows) => (await statements(rows)).sizes.length,
-  });
-  edge('imports/import-pace.ts QUIET_AFTER', 'go on yielding for a tenth of a second', {
-    is: [2, 2, 1],
-    of: async (quietFor) => {
-      jest.spyOn(performance, 'now').mockReturnValue(1000);
-      return (await statements(200, { quietFor })).sizes.length;
-    },
-  });
 });
 
 describe('a file', () => {
@@ -210,11 +135,12 @@ describe('a body without a row', () => {
     const request = Object.assign(new PassThrough(), { headers: { 'content-type': 'application/x-ndjson' } });
     const read = createImportBodyReader({
       bodies: { limit: 1_048_576, slots: createBodySlots({ count: 1 }) },
-      pauseTimeout: 3_600_000,
       rowTimeout: ROW_TIMEOUT,
     });
     const response = { locals: {}, destroyed: false } as unknown as Response;
-    const rows = read(request as unknown as Request, response, { end: () => {}, onNoRows: () => {} })(signal);
+    const ending = new AbortController();
+    const end = (error: unknown) => ending.abort(error);
+    const rows = read(request as unknown as Request, response, { end, onNoRows: () => {} })(ending.signal);
     let count = 0;
     let code: number | undefined;
     const reading = (async () => {

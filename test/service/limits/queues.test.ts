@@ -5,7 +5,6 @@ import type { Database } from '../../../src/database/database.ts';
 import { startSweeping } from '../../../src/database/sweep.ts';
 import { Prisma } from '../../../src/generated/prisma/client.ts';
 import { createStoredResponses } from '../../../src/idempotency/stored-responses.ts';
-import { storeBatch } from '../../../src/imports/store-batch.ts';
 import { edge, limitOf } from '../../support/limits/edge.ts';
 
 beforeEach(() => {
@@ -179,19 +178,7 @@ describe('a queue', () => {
 
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
-describe('a batch of plants', () => {
-  edge('imports/store-batch.ts MAX_ATTEMPTS', 'is tried at most five times if others are in its way', {
-    is: [undefined, undefined, 'conflict'],
-    of: async (attempts) => {
-      let left = attempts;
-      const [outcome] = await storeBatch([{ id: 1n, name: '' }], async () => {
-        if (--left > 0) throw Object.assign(failure('40001'), { message: 'conflict' });
-        return () => undefined;
-      });
-      return outcome?.message;
-    },
-  });
-});
+describe('a batch of plants', () => {});
 
 edge('idempotency/stored-responses.ts MAX_ATTEMPTS', 'a request with a key is sent at most five times', {
   is: [undefined, undefined, '23505'],

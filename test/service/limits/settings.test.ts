@@ -63,14 +63,4 @@ describe('limits that follow from settings', () => {
       of: (milliseconds) => limitsWith({ REQUEST_TIMEOUT: `${5 * milliseconds}ms` }).connectTimeout,
     },
   );
-  edge(
-    'database/database.ts BULK_STATEMENT_TIMEOUT',
-    'an import statement takes at most a minute, or as long as others',
-    {
-      // In three seconds, so that REQUEST_TIMEOUT, of which it is three fifths, is a whole number.
-      value: limitOf('database/database.ts BULK_STATEMENT_TIMEOUT') / 3000,
-      is: [60_000, 60_000, 63_000],
-      of: (threes) => limitsWith({ REQUEST_TIMEOUT: `${5 * threes}s` }).imports.statementTimeout,
-    },
-  );
 });

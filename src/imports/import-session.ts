@@ -1,0 +1,153 @@
+import { once } from 'node:events';
+import type { PoolClient } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { createPool, endWithClient, withClient } from '../database/database.ts';
+import { toCitusWriteError } from '../database/database-error.ts';
+import { isPooled } from '../database/database-url.ts';
+import { socketOf } from '../database/silence-timeout.ts';
+import { StoreError } from '../errors.ts';
+
+export type ImportDatabase = {
+  url: string;
+  /** How long opening a connection may take, in ms. */
+  connectTimeout: number;
+  /** Called when an idle connection breaks. */
+  onConnectionLost: (error: Error) => void;
+};
+
+type SessionsOptions = ImportDatabase & {
+  /** The maximum number of sessions. */
+  count: number;
+  /** How long a statement may wait for each lock, in ms. */
+  lockTimeout: number;
+  /** How long a statement may take to end after it was cancelled, in ms. Then the connection is closed. */
+  grace: number;
+};
+
+/** A connection to PostgreSQL that one import has for itself. Its statements have no time limit. */
+export type ImportSession = {
+  /** @returns the rows, with int8 values as text */
+  query: <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
+  /** @param sql COPY … FROM STDIN. @param text the rows in its text format (manual, COPY) */
+  copy: (sql: string, text: string) => Promise<void>;
+  /** Nothing cancels it once it is sent. @throws {OutcomeUnknownError} the connection was lost meanwhile */
+  commit: () => Promise<void>;
+  /** Gives the connection back, or closes it, which drops temporary tables and rolls back an open transaction. */
+  release: (how: { isReusable: boolean }) => void;
+};
+
+const NEEDS_SESSION =
+  'Imports need DIRECT_URL, a URL of PostgreSQL without a pooler, which the operator of the service has not set.';
+
+/** The time limits of a role or database, which would end an import. Some do not exist in older versions. */
+const NO_TIME_LIMITS = `
+  SELECT set_config(name, '0', FALSE) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
+
+/** The connections of imports. They are not those of requests, so that no request waits for one. */
+export const createImportSessions = (options: SessionsOptions) => {
+  const { url, connectTimeout, onConnectionLost, count, lockTimeout, grace } = options;
+  const pool = createPool({ url, connectTimeout, connections: count, statementTimeout: 0, lockTimeout });
+  const inUse = new Set<PoolClient>();
+  const prepared = new WeakSet<PoolClient>();
+  let closed: Promise<void> | undefined;
+  pool.on('error', onConnectionLost);
+
+  const connect = async (): Promise<PoolClient> => {
+    const client = closed ? undefined : await pool.connect();
+    if (!client || closed) {
+      client?.release(true);
+      throw new Error('Connection terminated: the pool is closed');
+    }
+    inUse.add(client);
+    return client;
+  };
+
+  const prepare = async (client: PoolClient) => {
+    if (prepared.has(client)) return;
+    await endWithClient(client);
+    await client.query(NO_TIME_LIMITS);
+    prepared.add(client);
+  };
+
+  /**
+   * @param ending ends the session: its statement is cancelled. It is aborted if the connection is lost.
+   * @throws the reason of `ending`; errors of PostgreSQL
+   */
+  const open = async (ending: AbortController): Promise<ImportSession> => {
+    const { signal } = ending;
+    const client = await connect();
+    let isRunning = false;
+    let timer: NodeJS.Timeout | undefined;
+    const onLost = (error?: Error) => ending.abort(error ?? new Error('Connection terminated unexpectedly'));
+    const cancel = () => {
+      timer = setTimeout(() => socketOf(client).destroy(), grace);
+      const { processID } = client as PoolClient & { processID: number };
+      if (isRunning)
+        withClient(url, (other) => other.query('SELECT pg_cancel_backend($1)', [processID])).catch(() => {});
+    };
+    const release = ({ isReusable }: { isReusable: boolean }) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', cancel);
+      client.off('error', onLost).off('end', onLost);
+      inUse.delete(client);
+      client.release(!isReusable || signal.aborted);
+    };
+    const run = async <Result>(send: () => Promise<Result>): Promise<Result> => {
+      isRunning = true;
+      try {
+        return await send();
+      } finally {
+        isRunning = false;
+      }
+    };
+    client.on('error', onLost).on('end', onLost);
+    signal.addEventListener('abort', cancel);
+    try {
+      await prepare(client);
+      signal.throwIfAborted();
+    } catch (error) {
+      release({ isReusable: false });
+      throw error;
+    }
+    return {
+      query: async <Row extends object>(sql: string, values: unknown[] = []) => {
+        signal.throwIfAborted();
+        return run(async () => (await client.query<Row>(sql, values)).rows);
+      },
+      copy: async (sql, text) => {
+        signal.throwIfAborted();
+        await run(() => {
+          const stream = client.query(copyFrom(sql));
+          stream.end(text);
+          return once(stream, 'finish');
+        });
+      },
+      commit: async () => {
+        signal.throwIfAborted();
+        signal.removeEventListener('abort', cancel);
+        await client.query('COMMIT').catch((error) => {
+          throw toCitusWriteError(error);
+        });
+      },
+      release,
+    };
+  };
+
+  return {
+    open,
+    /** @throws {StoreError} 1501 if connections go through a pooler, which lends one for a transaction only */
+    assertSessions: (): void => {
+      if (isPooled(url)) throw new StoreError('databaseUnreachable', NEEDS_SESSION);
+    },
+    inUse: (): number => inUse.size,
+    /** Closes the connections, also those in use, whose statements fail as if the connection were lost. Idempotent. */
+    close: (): Promise<void> => {
+      closed ??= pool.end();
+      for (const client of inUse) void client.end();
+      return closed;
+    },
+  };
+};
+
+export type ImportSessions = ReturnType<typeof createImportSessions>;

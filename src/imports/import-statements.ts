@@ -1,0 +1,100 @@
+import { toArrays } from '../plants/insert-plants.ts';
+import { MAX_ERRORS, type PlantRow } from './import.ts';
+
+/** Rows of an import as PostgreSQL sees them: a table with the columns line, id, name and tag. */
+export type RowSource = {
+  /** An item of a FROM clause. Its parameters come after the three of the statement. */
+  from: string;
+  values: unknown[];
+};
+
+/** Rows that are sent with each statement. */
+export const rowsAsValues = (rows: readonly PlantRow[]): RowSource => {
+  const { ids, names, tags } = toArrays(rows.map(({ plant }) => plant));
+  return {
+    from: 'unnest($4::bigint[], $5::bigint[], $6::text[], $7::text[]) AS rows (line, id, name, tag)',
+    values: [`{${rows.map(({ line }) => line)}}`, ids, names, tags],
+  };
+};
+
+/** The temporary table of a large import. */
+export const STAGED_ROWS: RowSource = { from: 'pg_temp.import_rows AS rows', values: [] };
+export const CREATE_STAGED_ROWS = 'CREATE TEMPORARY TABLE import_rows (line bigint, id bigint, name text, tag text)';
+export const COPY_STAGED_ROWS = 'COPY pg_temp.import_rows FROM STDIN';
+
+/** Rows in the text format of COPY. */
+export const toCopyText = (rows: readonly PlantRow[]): string => {
+  let text = '';
+  for (const { line, plant } of rows)
+    text += `${line}\t${plant.id}\t${escapeText(plant.name)}\t${plant.tag === undefined ? '\\N' : escapeText(plant.tag)}\n`;
+  return text;
+};
+
+const SPECIAL = /[\\\n\r\t]/;
+const ESCAPES: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+const escapeText = (text: string): string =>
+  SPECIAL.test(text) ? text.replace(/[\\\n\r\t]/g, (character) => ESCAPES[character] as string) : text;
+
+/**
+ * Selects the rows that meet a conflict: those whose id occurs in an earlier row, and those whose id is taken. `repeated` and
+ * `taken` count all of them. $1, $2: which of the two to list first, in the order of lines. $3: how many to list. Only reads. (Inner
+ * joins, because Citus would fetch the whole table for others.)
+ */
+export const conflictsStatement = (from: string): string => `
+  WITH conflicts AS (
+    SELECT line, id, TRUE AS is_repeated
+    FROM (SELECT line, id, row_number() OVER (PARTITION BY id ORDER BY line) AS place FROM ${from}) AS placed WHERE place > 1
+    UNION ALL
+    SELECT min(line), id, FALSE FROM ${from} JOIN plants USING (id) GROUP BY id
+  )
+  SELECT line, id, is_repeated, count(*) FILTER (WHERE is_repeated) OVER () AS repeated,
+    count(*) FILTER (WHERE NOT is_repeated) OVER () AS taken
+  FROM conflicts ORDER BY CASE WHEN is_repeated THEN $1::bool ELSE $2::bool END DESC, line LIMIT $3::int`;
+
+export type ConflictRow = { line: string; id: string; is_repeated: boolean; repeated: string; taken: string };
+
+/** What to do with plants whose ids are taken; `fail`: abort the transaction. */
+export type TakenIds = 'fail' | 'skip' | 'replace';
+
+/**
+ * Stores the first row of each id, of the lines $1 to $2, in the order of ids, so that concurrent transactions with the same ids do
+ * not deadlock. If it stored fewer than $3, also selects the first that it did not. `xmax` is 0 if a row was inserted.
+ */
+export const storeStatement = (from: string, takenIds: TakenIds): string => `
+  WITH stored AS (
+    INSERT INTO plants (id, name, tag) SELECT firsts.id, firsts.name, firsts.tag
+    FROM (SELECT DISTINCT ON (id) line, id, name, tag FROM ${from} ORDER BY id, line) AS firsts ${UNCHANGED[takenIds]}
+    WHERE line BETWEEN $1::bigint AND $2::bigint ${CHANGED[takenIds]}
+    ORDER BY firsts.id ${ON_CONFLICT[takenIds]} RETURNING id, xmax = 0 AS is_new
+  )
+  SELECT (SELECT count(*) FROM stored WHERE is_new) AS created, CASE WHEN (SELECT count(*) FROM stored) < $3::bigint THEN (
+    SELECT json_agg(json_build_array(line, id::text)) FROM (
+      SELECT line, id FROM (SELECT min(line) AS line, id FROM ${from} GROUP BY id) AS firsts LEFT JOIN stored USING (id)
+      WHERE line BETWEEN $1::bigint AND $2::bigint AND stored.id IS NULL ORDER BY line LIMIT ${MAX_ERRORS + 1}
+    ) AS taken
+  ) END AS taken`;
+
+/** Without it, PostgreSQL needs little more than half of the time. */
+const ON_CONFLICT: Record<TakenIds, string> = {
+  fail: '',
+  skip: 'ON CONFLICT (id) DO NOTHING',
+  replace: 'ON CONFLICT (id) DO UPDATE SET name = excluded.name, tag = excluded.tag',
+};
+/** Plants that would not change are left out before, because ON CONFLICT locks and logs them. */
+const UNCHANGED: Record<TakenIds, string> = {
+  fail: '',
+  skip: '',
+  replace: 'LEFT JOIN plants ON plants.id = firsts.id',
+};
+const CHANGED: Record<TakenIds, string> = {
+  fail: '',
+  skip: '',
+  replace: 'AND (plants.id IS NULL OR (plants.name, plants.tag) IS DISTINCT FROM (firsts.name, firsts.tag))',
+};
+
+export type StoreRow = { created: string; taken: [line: number, id: string][] | null };
+
+/** Selects the id at a line. $1 and $2: the line. $3: 1 */
+export const idStatement = (from: string): string =>
+  `SELECT id FROM ${from} WHERE line BETWEEN $1::bigint AND $2::bigint LIMIT $3::int`;

@@ -1,0 +1,98 @@
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { answerOf, counts, numbered, useImports } from '../../support/use-imports.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const client = useImports();
+const { start, importPlants, openImport, asOther, count, sessions, metrics } = client;
+
+describe('concurrent imports', () => {
+  test('are limited to four, of which a token gets two; more get 503, code 1500', async () => {
+    await start({ METRICS_PORT: '0' });
+    const other = await asOther();
+    const inProgress = async () => (await metrics()).value('plant_store_imports_in_progress') ?? 0;
+    const open = [openImport(), openImport()];
+    for (const request of open) request.write('\n');
+    await waitUntil('two imports', async () => (await inProgress()) >= 2);
+    const third = await importPlants('');
+    expect([third.status, third.headers.get('retry-after'), third.body]).toEqual([
+      503,
+      '1',
+      { error: 1500, message: 'Too many imports of this token are in progress. Try again later.' },
+    ]);
+    open.push(openImport('', other), openImport('', other));
+    for (const request of open.slice(2)) request.write('\n');
+    await waitUntil('four imports', async () => (await inProgress()) >= 4);
+    expect(await importPlants('')).toMatchObject({ status: 503, body: { error: 1500 } });
+    const answers = open.map(answerOf);
+    for (const [index, request] of open.entries()) request.end(`{"id":${index},"name":""}`);
+    for (const answer of answers) expect(await answer).toMatchObject({ status: 200, body: counts(1) });
+    expect((await importPlants('')).status).toBe(200);
+  });
+
+  test('open their session with their first slice', async () => {
+    await start();
+    const other = await asOther();
+    const open = [{}, {}, other, other].map((headers) => openImport('', headers));
+    for (const request of open) request.write(numbered(1, 10));
+    await setTimeout(300);
+    expect(await sessions()).toEqual([]);
+    open[0]?.write(numbered(11, 5100));
+    await waitUntil('a session', async () => (await sessions()).length === 1);
+    for (const request of open) request.end();
+    for (const request of open) expect((await answerOf(request)).status).toBe(200);
+  });
+
+  test('leave connections for single requests, even while they wait for their clients', async () => {
+    await start({ DATABASE_CONNECTIONS: '2' });
+    const queries = ['', '?onConflict=replace', '?dryRun=true', '?atomic=true'];
+    const other = await asOther();
+    const open = queries.map((query, index) => openImport(query, index % 2 === 0 ? {} : other));
+    for (const request of open) request.write(numbered(1, 5100));
+    await waitUntil('four sessions', async () => (await sessions()).length === 4);
+    for (let id = 10_001; id < 10_020; id++) expect((await client.service.post({ id, name: 'Fir' })).status).toBe(200);
+    for (const request of open) request.end();
+    for (const request of open) await answerOf(request);
+  });
+
+  test('of the same rows store each row once', async () => {
+    await start();
+    const rows = numbered(1, 10_000);
+    const queries = ['skip', 'skip', 'error', 'replace'].map((mode) => `?maxErrors=10000&onConflict=${mode}`);
+    const other = await asOther();
+    const answers = await Promise.all(
+      queries.map((query, index) => importPlants(rows, { query, headers: index % 2 === 0 ? {} : other })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(answers.reduce((sum, { body }) => sum + body.created, 0)).toBe(10_000);
+    expect(await count()).toBe(10_000);
+  });
+});
+
+test('16 clients with single requests are served during an import', async () => {
+  const importing = importPlants(numbered(1, 20_000));
+  let isRunning = true;
+  const end = () => {
+    isRunning = false;
+  };
+  importing.then(end, end);
+  let nextId = 100_000;
+  const ids: number[] = [];
+  const post = async () => {
+    while (isRunning) {
+      const id = nextId++;
+      ids.push(id);
+      const response = await fetch(`${client.service.baseUrl}/plants`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${client.service.token}`, 'Content-Type': 'application/json' },
+        body: `{"id":${id},"name":"Yew"}`,
+      });
+      expect([response.status, await response.json()]).toEqual([200, { name: 'Yew' }]);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, post));
+  expect(await importing).toMatchObject({ status: 200, body: counts(20_000) });
+  expect(await count()).toBe(20_000 + ids.length);
+  // Each client got several responses meanwhile.
+  expect(ids.length).toBeGreaterThan(3 * 16);
+}, 60_000);

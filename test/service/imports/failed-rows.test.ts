@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { describe, expect, test } from '@jest/globals';
+import { answerOf, counts, lines, numbered, useImports } from '../../support/use-imports.ts';
+
+const client = useImports();
+const { importPlants, openImport, count } = client;
+
+describe('atomic', () => {
+  test('stores all rows', async () => {
+    const { status, body } = await importPlants(numbered(1, 10_000), { query: '?atomic=true' });
+    expect([status, body]).toMatchObject([200, counts(10_000)]);
+    expect(await count()).toBe(10_000);
+  });
+
+  test('stores none if one fails, and reports all failed rows', async () => {
+    await client.service.post({ id: 5000, name: 'Fir' });
+    const taken = await importPlants(numbered(1, 6000), { query: '?atomic=true' });
+    expect(taken).toMatchObject({ status: 400, body: { ...counts(0, 0, 0, 1), errors: [{ line: 5000, id: 5000 }] } });
+    const both = await importPlants(`{"id":9}\n${numbered(4999, 5001)}`, { query: '?atomic=true' });
+    expect(both).toMatchObject({ status: 400, body: { ...counts(0, 0, 0, 2), errors: [{ line: 1 }, { line: 3 }] } });
+    expect(await count()).toBe(1);
+  });
+
+  test('with onConflict', async () => {
+    await importPlants(numbered(1, 10));
+    const skip = await importPlants(numbered(5, 2500), { query: '?atomic=true&onConflict=skip' });
+    expect(skip).toMatchObject({ status: 200, body: counts(2490, 0, 6) });
+    const replace = await importPlants(lines({ id: 1, name: 'Elm' }, { id: 9001, name: 'Oak' }), {
+      query: '?atomic=true&onConflict=replace',
+    });
+    expect(replace).toMatchObject({ status: 200, body: counts(1, 1) });
+    const twice = await importPlants(lines({ id: 1, name: 'Ash' }, { id: 9002, name: 'x' }, { id: 1, name: 'y' }), {
+      query: '?atomic=true&onConflict=replace',
+    });
+    expect(twice).toMatchObject({ status: 400, body: { ...counts(0, 0, 0, 1), errors: [{ line: 3, id: 1 }] } });
+    expect(await client.service.stored('1')).toMatchObject({ name: 'Elm' });
+    expect(await client.service.stored('9002')).toBeUndefined();
+  });
+
+  test('has the form of maxErrors if a row fails', async () => {
+    await importPlants(numbered(1, 8000));
+    const { status, body } = await importPlants(`{}\n${numbered(1, 9000)}`, { query: '?atomic=true&maxErrors=3' });
+    expect([status, body]).toEqual([
+      400,
+      {
+        ...counts(0, 0, 0, 8001),
+        errors: [{ line: 1 }, ...[2, 3, 4].map((line) => ({ line, id: line - 1, error: 1004 }))].map(
+          expect.objectContaining,
+        ),
+        stoppedAt: 4,
+        error: 1004,
+        message: 'The import stopped at line 4 because more than 3 rows failed. Nothing is stored.',
+      },
+    ]);
+    const few = await importPlants('{"id":9001,"name":""}\n{}\n', { query: '?atomic=true' });
+    const message = 'The import is atomic, and 1 row failed. Nothing is stored.';
+    expect(few).toMatchObject({ status: 400, body: { ...counts(0, 0, 0, 1), stoppedAt: 2, error: 1003, message } });
+    expect(await count()).toBe(8000);
+  });
+
+  test('has no limits of its own', async () => {
+    const long = Array.from({ length: 20 }, (_, id) => `{"id":${id},"name":"${'x'.repeat(1_000_000)}"}\n`).join('');
+    const { status, body } = await importPlants(long + numbered(101, 15_000), { query: '?atomic=true' });
+    expect([status, body]).toMatchObject([200, counts(14_920)]);
+  });
+});
+
+describe('maxErrors', () => {
+  const half = (rows: number) =>
+    Array.from({ length: rows }, (_, index) => (index % 2 ? `{"id":${index}}\n` : `{"id":${index},"name":""}\n`)).join(
+      '',
+    );
+
+  test.each([0, 1, 100])('when more than %d rows fail, the import stops, and nothing is stored', async (maxErrors) => {
+    const { status, body } = await importPlants(half(10_000), { query: `?maxErrors=${maxErrors}` });
+    expect([status, body]).toMatchObject([
+      400,
+      { ...counts(0, 0, 0, maxErrors + 1), stoppedAt: 2 * maxErrors + 2, error: 1003 },
+    ]);
+    expect(body.errors).toHaveLength(maxErrors + 1);
+    expect(body.errors.at(-1)).toMatchObject({ line: 2 * maxErrors + 2, id: 2 * maxErrors + 1, error: 1003 });
+    expect(await count()).toBe(0);
+  });
+
+  test('is 1000 by default, inclusive', async () => {
+    expect(await importPlants(half(2000))).toMatchObject({ status: 200, body: counts(1000, 0, 0, 1000) });
+    expect(await importPlants(half(2002), { query: '?onConflict=skip' })).toMatchObject({ status: 400 });
+    const most = await importPlants(half(20_000), { query: '?onConflict=replace&maxErrors=10000' });
+    expect(most).toMatchObject({ status: 200, body: { failed: 10_000 } });
+    expect(most.body.errors).toHaveLength(10_000);
+    const over = await importPlants(half(20_002), { query: '?onConflict=skip&maxErrors=10000' });
+    expect([over.status, over.body.failed, over.body.errors.length]).toEqual([400, 10_001, 10_001]);
+    expect(over.body).toMatchObject({ stoppedAt: 20_002 });
+  });
+
+  test('stops the import during the upload, and closes the connection', async () => {
+    const request = openImport('?maxErrors=0');
+    request.write('{}\n');
+    expect(await answerOf(request)).toMatchObject({ status: 400, body: counts(0, 0, 0, 1) });
+    if (!request.destroyed) await once(request, 'close');
+  });
+
+  test('with conflicts', async () => {
+    await importPlants(numbered(1, 8000));
+    const { status, body } = await importPlants(numbered(1, 9000), { query: '?maxErrors=10' });
+    const message = 'The import stopped at line 11 because more than 10 rows failed. Nothing is stored.';
+    expect([status, body]).toMatchObject([400, { ...counts(0, 0, 0, 8000), stoppedAt: 11, error: 1004, message }]);
+    expect(body.errors.map((error) => (error as { line: number }).line)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    expect(client.service.log.findLast(({ msg }) => msg === 'import ended')).toMatchObject({
+      outcome: 'refused',
+      stoppedAt: 11,
+    });
+  });
+
+  test('counts wrong rows and taken ids alike, in the order of lines', async () => {
+    await importPlants(numbered(1, 6000));
+    // Every third id is taken, every hundredth row is wrong, and the last row repeats an id.
+    const rows = Array.from({ length: 9000 }, (_, index) =>
+      (index + 1) % 100 === 0 ? '{}\n' : `{"id":${index % 3 === 0 ? index / 3 + 1 : 10_000 + index},"name":""}\n`,
+    );
+    const failing = [...rows.keys()].filter((index) => (index + 1) % 100 === 0 || index % 3 === 0);
+    const linesOf = (errors: object[]) => errors.map((error) => (error as { line: number }).line);
+    const file = `${rows.join('')}{"id":10001,"name":"x"}\n`;
+    const refused = await importPlants(file, { query: '?maxErrors=500' });
+    expect([refused.status, linesOf(refused.body.errors)]).toEqual([
+      400,
+      failing.slice(0, 501).map((index) => index + 1),
+    ]);
+    const { body } = await importPlants(file, { query: '?maxErrors=10000' });
+    expect(body).toMatchObject(counts(9000 - failing.length, 0, 0, failing.length + 1));
+    expect(linesOf(body.errors)).toEqual([...failing.map((index) => index + 1), 9001]);
+    expect(body.errors.at(-1)).toMatchObject({ message: 'The id 10001 occurs earlier in this import.' });
+  });
+});

@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { OutcomeUnknownError } from '../../../src/database/database-error.ts';
+import { createImportSessions } from '../../../src/imports/import-session.ts';
+import { otherSessions } from '../../support/other-sessions.ts';
+import { useTestDatabase } from '../../support/use-test-database.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const database = useTestDatabase();
+const opened: { close: () => Promise<void> }[] = [];
+afterEach(async () => {
+  for (const sessions of opened.splice(0)) await sessions.close();
+});
+
+const create = ({ url = database.url, grace = 20_000, count = 1 } = {}) => {
+  const limits = { connectTimeout: 5000, lockTimeout: 5000, grace, count };
+  const sessions = createImportSessions({ url, ...limits, onConnectionLost: () => {} });
+  opened.push(sessions);
+  return sessions;
+};
+
+const idle = () => waitUntil('no session', async () => (await otherSessions(database)).length === 0);
+const settled = (result: Promise<unknown>) =>
+  result.then(
+    () => 'done',
+    (error: Error) => error.message,
+  );
+
+describe('the session of an import', () => {
+  test('is closed at its end, and its temporary table with it, unless it is given back', async () => {
+    const sessions = create();
+    const pids: unknown[] = [];
+    for (const isReusable of [true, false, true]) {
+      const session = await sessions.open(new AbortController());
+      pids.push((await session.query('SELECT pg_backend_pid()'))[0]);
+      await session.query('CREATE TEMPORARY TABLE IF NOT EXISTS import_rows (id bigint)');
+      session.release({ isReusable });
+    }
+    expect([pids[0], pids[1] === pids[2]]).toEqual([pids[1], false]);
+    expect(sessions.inUse()).toBe(0);
+  });
+
+  test('that is ended cancels its statement, and is not given back', async () => {
+    const sessions = create();
+    const ending = new AbortController();
+    const session = await sessions.open(ending);
+    const sleeping = settled(session.query('SELECT pg_sleep(60)'));
+    await waitUntil('the statement', async () => (await otherSessions(database)).length === 1);
+    ending.abort(new Error('enough'));
+    expect(await sleeping).toMatch(/canceling statement due to user request/);
+    await expect(session.query('SELECT 1')).rejects.toThrow('enough');
+    session.release({ isReusable: true });
+    await idle();
+  });
+
+  test('is not ended once it commits', async () => {
+    const sessions = create();
+    const ending = new AbortController();
+    const session = await sessions.open(ending);
+    await session.query('CREATE TABLE committed (id bigint)');
+    await session.query('BEGIN; INSERT INTO committed VALUES (1)');
+    const committing = session.commit();
+    ending.abort(new Error('too late'));
+    await committing;
+    session.release({ isReusable: false });
+    expect(await database.query('SELECT count(*) FROM committed')).toEqual([{ count: '1' }]);
+  });
+
+  test('whose connection is lost ends the import, even between statements', async () => {
+    const sessions = create();
+    const ending = new AbortController();
+    const session = await sessions.open(ending);
+    const [found] = await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    await database.query('SELECT pg_terminate_backend($1)', [found?.pid]);
+    await waitUntil('the end', async () => ending.signal.aborted);
+    expect(ending.signal.reason.message).toMatch(/terminat/);
+    await expect(session.commit()).rejects.not.toBeInstanceOf(OutcomeUnknownError);
+    session.release({ isReusable: true });
+  });
+
+  test('of a PostgreSQL that does not respond is closed after the grace', async () => {
+    const { hostname, port } = new URL(database.url);
+    const sockets: Socket[] = [];
+    const proxy = createServer((client) => {
+      const server = connect(Number(port), hostname);
+      for (const socket of [client, server]) sockets.push(socket.on('error', () => {}));
+      client.pipe(server).pipe(client);
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const address = { hostname: '127.0.0.1', port: String((proxy.address() as AddressInfo).port) };
+    const sessions = create({ url: Object.assign(new URL(database.url), address).href, grace: 200 });
+    const ending = new AbortController();
+    const session = await sessions.open(ending);
+    for (const socket of sockets) socket.unpipe().pause();
+    const waiting = settled(session.query('SELECT 1'));
+    ending.abort(new Error('enough'));
+    expect(await waiting).toContain('Connection terminated');
+    session.release({ isReusable: false });
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+});
+
+test('closing ends sessions in use and those that are being opened', async () => {
+  const sessions = create({ count: 2 });
+  const session = await sessions.open(new AbortController());
+  const sleeping = settled(session.query('SELECT pg_sleep(60)'));
+  const opening = settled(sessions.open(new AbortController()));
+  const closed = sessions.close();
+  expect(await sleeping).toContain('Connection terminated');
+  session.release({ isReusable: false });
+  expect(await opening).toContain('Connection terminated');
+  await closed;
+  await idle();
+});
+
+test('through a pooler there are no sessions', () => {
+  const pooled = create({ url: `${database.url}?pgbouncer=true` });
+  expect(() => pooled.assertSessions()).toThrow('Imports need DIRECT_URL');
+  expect(() => create().assertSessions()).not.toThrow();
+});
