@@ -8,7 +8,7 @@ export type ImportSummary = components['schemas']['ImportSummary'];
 export type ImportOptions = NonNullable<operations['importPlants']['parameters']['query']>;
 export type ExportOptions = Omit<NonNullable<operations['exportPlants']['parameters']['query']>, 'format'>;
 
-/** `data`: the result of the import. If `response.ok` is false, too many rows failed and the import stopped. */
+/** `data`: the result of the import. If `response.ok` is false, too many rows failed, and nothing is stored. */
 export type ImportResult = { response: Response } & (
   | { data: ImportSummary; error?: never }
   | { data?: never; error: Problem }

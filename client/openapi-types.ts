@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 8ebf9caf17daea12a6cfbb2ccde0427ff6613556abfdd3a4da5414a4bbe48782
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 4c772464c608ea0bf37691fdd039ea5a6ab7dbbe850ea117340ded9dffbe9eb7
 export interface paths {
     "/plants": {
         parameters: {
@@ -104,7 +104,7 @@ export interface paths {
         put?: never;
         /**
          * Import plants
-         * @description Creates plants from NDJSON with one NewPlant per line, CSV with a header row (`id`, `name`, `tag`), both of any size and `charset`, or a JSON array. Rows are stored during the upload. If it is interrupted, the message gives the line up to which all rows are stored.
+         * @description Creates plants from NDJSON with one NewPlant per line, CSV with a header row (`id`, `name`, `tag`), both of any size and `charset`, or a JSON array. An import is one transaction: if it is interrupted, or too many rows fail, nothing is stored.
          */
         post: operations["importPlants"];
         delete?: never;
@@ -223,13 +223,13 @@ export interface components {
         ImportSummary: {
             /** @description The number of plants created. */
             created: number;
-            /** @description The number of existing plants whose name and tag were replaced by those of their row. */
+            /** @description The number of existing plants whose name and tag are those of their row now. */
             replaced: number;
             /** @description The number of rows skipped because their id was taken (`onConflict=skip`). */
             skipped: number;
             /** @description The number of failed rows. */
             failed: number;
-            /** @description All failed rows in line order: at most `maxErrors`, and the one that stopped the import. */
+            /** @description The failed rows in line order; if they are too many, the first `maxErrors` + 1. */
             errors: {
                 /** @description The line on which the row begins, or the number of the array element, from 1. */
                 line: number;
@@ -246,9 +246,14 @@ export interface components {
                 /** @description What is wrong with the row. */
                 message: string;
             }[];
-            /** @description The line of the failed row that exceeded `maxErrors`. */
+            /** @description With status 400: the line of the last of `errors`. */
             stoppedAt?: number;
-            /** @description With status 400: why the import stopped, and what is stored. With status 200: that the file had no rows, such as CSV with only a header row. */
+            /**
+             * Format: int32
+             * @description With status 400: the code of the last of `errors`.
+             */
+            error?: number;
+            /** @description With status 400: why nothing is stored. With status 200: that the file had no rows, such as CSV with only a header row. */
             message?: string;
         };
         Error: {
@@ -819,9 +824,9 @@ export interface operations {
                 onConflict?: "error" | "skip" | "replace";
                 /** @description Checks everything and stores nothing */
                 dryRun?: boolean;
-                /** @description Stores all rows or none; at most 10,000 rows */
+                /** @description Stores all rows or, if one fails, none */
                 atomic?: boolean;
-                /** @description The import stops if more rows than this fail */
+                /** @description If more rows than this fail, nothing is stored */
                 maxErrors?: number;
                 /** @description The delimiter of CSV; by default recognized from the header row */
                 delimiter?: "," | ";" | "tab" | "\t";
@@ -838,7 +843,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The whole file was read. Rows may have failed. */
+            /** @description The whole file was read, and its rows are stored, except those that failed. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -847,7 +852,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportSummary"];
                 };
             };
-            /** @description An ImportSummary, if too many rows failed; or an Error. The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            /** @description An ImportSummary, if too many rows failed; or an Error. The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The id is taken (1004). The request is not valid HTTP/1.1 (1006). */
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];

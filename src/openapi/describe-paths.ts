@@ -85,7 +85,7 @@ const nameOf = (status: string) => (STATUS_CODES[status] ?? status).replaceAll('
 /** A status whose body is one of the operation's own, or an Error. */
 const either = (own: Operation['responses'][number], error: Response): Response => {
   const bodies = [own, error].flatMap(({ content }) => content?.['application/json'] ?? []);
-  const schema = { oneOf: bodies.flatMap((body) => body.schema ?? []) };
+  const schema = { anyOf: bodies.flatMap((body) => body.schema ?? []) };
   const content = json(schema, Object.assign({}, ...bodies.map(({ examples }) => examples)));
   return {
     ...error,

@@ -89,7 +89,7 @@ test.each(['', '?onConflict=replace', '?dryRun=true'])('an import%s, which says 
     'Content-Type': 'application/x-ndjson',
   });
   expect([status, body.error]).toEqual([503, 1500]);
-  expect(body.message).toMatch(/^Another transaction has locked the plants\. (No row|Nothing) is stored/);
+  expect(body.message).toMatch(/^Another transaction has locked a plant\. Nothing is stored/);
   expect(service.log.find(({ level }) => level === 'error')).toBeUndefined();
 });
 

@@ -2,6 +2,7 @@ import type { Outcome, State } from './call.ts';
 import { csvField, type Filter, fileOf, type Import, jsonOf, type Plant, type PlantRequest } from './requests.ts';
 
 const DEFAULT_LIMIT = 100;
+const DEFAULT_MAX_ERRORS = 1000;
 
 /** The plants that match, in the order of their ids. */
 const matching = ({ plants }: State, { tag, q, ids }: Filter): [string, Plant][] =>
@@ -32,18 +33,15 @@ type Failure = { line: number; id?: string; error: number };
 type Counts = { created: number; replaced: number; skipped: number; failed: number };
 
 export const importOutcome = (state: State, request: Import): Outcome => {
-  const { mode, maxErrors = Number.POSITIVE_INFINITY } = request;
+  const { mode, maxErrors = DEFAULT_MAX_ERRORS } = request;
   const { counts, failures, plants } = readRows(state, request);
-  const isRefused = mode === 'atomic' && failures.length > 0;
-  const isOver = mode !== undefined && failures.length > maxErrors;
-  const next = mode === 'dryRun' || isRefused ? state : { ...state, plants };
-  if (isOver) {
-    const check = (text: string) => findOverDifference(text, failures, maxErrors);
+  if (failures.length > (mode === 'atomic' ? 0 : maxErrors)) {
+    const check = (text: string) => findRefusalDifference(text, failures, maxErrors);
     return { expected: { status: 400, check }, next: state };
   }
-  const none = { created: 0, replaced: 0, skipped: 0 };
-  const body = { ...counts, ...(isRefused && none), errors: failures };
-  return { expected: { status: isRefused ? 400 : 200, check: (text) => findDifference(text, body) }, next };
+  const body = { ...counts, errors: failures };
+  const next = mode === 'dryRun' ? state : { ...state, plants };
+  return { expected: { status: 200, check: (text) => findDifference(text, body) }, next };
 };
 
 /** What becomes of each row. The first row with an id wins. */
@@ -72,7 +70,7 @@ const readRows = (state: State, { format, rows, onConflict = 'error' }: Import) 
   return { counts: { ...counts, failed: failures.length }, failures, plants };
 };
 
-type Summary = Counts & { errors: Failure[]; stoppedAt?: number };
+type Summary = Counts & { errors: Failure[]; stoppedAt?: number; error?: number; message?: string };
 
 /** Ids keep their digits, as text. */
 const parseSummary = (text: string): Summary => {
@@ -82,7 +80,7 @@ const parseSummary = (text: string): Summary => {
   return { ...body, errors: errors.map(({ line, id, error }: Failure) => ({ line, ...(id && { id }), error })) };
 };
 
-const findDifference = (text: string, expected: Omit<Summary, 'stoppedAt'>): string | undefined => {
+const findDifference = (text: string, expected: Counts & { errors: Failure[] }): string | undefined => {
   const { created, replaced, skipped, failed, errors } = parseSummary(text);
   const [actual, wanted] = [{ created, replaced, skipped, failed, errors }, expected].map((body) =>
     JSON.stringify(body),
@@ -91,15 +89,19 @@ const findDifference = (text: string, expected: Omit<Summary, 'stoppedAt'>): str
 };
 
 /**
- * More than `maxErrors` rows failed. If rows that are wrong are already too many, those whose id is taken need not be listed,
+ * Too many rows failed, so nothing is stored. If rows that are wrong are already too many, those whose id is taken need not be listed,
  * and rows after the last error need not be counted.
  */
-const findOverDifference = (text: string, failures: Failure[], maxErrors: number): string | undefined => {
-  const { failed, errors, stoppedAt } = parseSummary(text);
+const findRefusalDifference = (text: string, failures: Failure[], maxErrors: number): string | undefined => {
+  const { failed, errors, stoppedAt, error, message, ...stored } = parseSummary(text);
+  if (Object.values(stored).some((count) => count > 0)) return 'no stored rows expected';
   const first = (some: Failure[]) => JSON.stringify(some.slice(0, maxErrors + 1));
-  const allowed = [first(failures), first(failures.filter(({ error }) => error !== 1004))];
-  if (errors.length !== maxErrors + 1 || !allowed.includes(JSON.stringify(errors)))
-    return `errors ${allowed[0]} expected`;
-  if (failed < maxErrors + 1 || failed > failures.length) return `failed: ${maxErrors + 1} expected, or more`;
-  return stoppedAt === errors.at(-1)?.line ? undefined : 'stoppedAt must be the line of the last error';
+  const wrong = failures.filter((failure) => failure.error !== 1004);
+  const allowed = [first(failures), ...(wrong.length > maxErrors ? [first(wrong)] : [])];
+  if (!allowed.includes(JSON.stringify(errors))) return `errors ${allowed[0]} expected`;
+  const least = Math.min(failures.length, maxErrors + 1);
+  if (failed < least || failed > failures.length) return `failed: ${least} expected, or more`;
+  const last = errors.at(-1);
+  if (stoppedAt !== last?.line || error !== last?.error) return 'stoppedAt and error must be those of the last error';
+  return message?.endsWith('Nothing is stored.') ? undefined : 'message must say that nothing is stored';
 };

@@ -15,7 +15,6 @@ export type Import = {
   rows: Row[];
   onConflict?: 'error' | 'skip' | 'replace';
   mode?: 'atomic' | 'dryRun';
-  /** Has an effect with a mode only. */
   maxErrors?: number;
 };
 
@@ -108,7 +107,7 @@ export const toHttp = (
       return plain('GET', `/plants/export${queryOf(request.filter, { format: request.format })}`);
     case 'import': {
       const { onConflict, mode, maxErrors } = request;
-      const options = { onConflict, ...(mode && { [mode]: true, maxErrors }) };
+      const options = { onConflict, maxErrors, ...(mode && { [mode]: true }) };
       const type = MEDIA_TYPES[request.format];
       return { ...json('POST', `/plants/import${queryOf({}, options)}`, '', type), body: fileOf(request).text };
     }
