@@ -55,6 +55,7 @@ export const createService = async (options: ServiceOptions) => {
   const imports = createImports({
     database: sessions,
     limits: limits.imports,
+    maxBytes: config.importLimit,
     ...{ requireWriteScope, watchToken, bodies, outputBudget, countRows, trace },
   });
   const exports = createExports({ database: sessions, limits: limits.exports, requireReadScope, watchToken, trace });

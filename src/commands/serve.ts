@@ -4,7 +4,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { assertTimeLimits, type InspectedDatabase } from '../database/check-databases.ts';
+import { assertTimeLimits, findImportObstacle, type InspectedDatabase } from '../database/check-databases.ts';
 import { createDurabilityWatch } from '../database/inspect-database.ts';
 import { OperationalError } from '../errors.ts';
 import { createLog, type Log } from '../observability/logger.ts';
@@ -32,6 +32,8 @@ export const serve = async (config: Config): Promise<void> => {
     if (database) assertTimeLimits(database, limitRequests(config).statementTimeout);
     const watchDurability = createDurabilityWatch((message) => logger.warn(message));
     for (const { facts } of databases) if (facts) watchDurability(facts.weaknesses);
+    const obstacle = databases.map(findImportObstacle).at(-1);
+    if (obstacle) logger.warn(obstacle);
     // Before the service, which nothing would stop if this fails.
     const token = isProduction ? undefined : await ensureLocalToken(databaseUrl, dataFolder(config));
     const server =

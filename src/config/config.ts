@@ -50,6 +50,7 @@ const variables = z.object({
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
   LOG_FORMAT: oneOf(['auto', 'json', 'pretty'], 'auto'),
   BODY_LIMIT: wholeNumber('a number of bytes', 1, MAX_BODY_LIMIT, 1_048_576),
+  IMPORT_LIMIT: digits(1, Number.MAX_SAFE_INTEGER).optional().describe('a number of bytes'),
   QUEUE_LIMIT: wholeNumber('a number of plants', 1, 1_000_000, 10_000),
   MAX_CONNECTIONS: wholeNumber('a number of connections', 1, 1_000_000, 20_000),
   METRICS_HOST: z.string().default('127.0.0.1').describe('an address to listen on'),
@@ -130,6 +131,8 @@ const toConfig = (values: z.infer<typeof variables>) =>
     logLevel: values.LOG_LEVEL,
     logFormat: values.LOG_FORMAT,
     bodyLimit: values.BODY_LIMIT,
+    /** Of one import, after decompression. Undefined: none. */
+    importLimit: values.IMPORT_LIMIT,
     queueLimit: values.QUEUE_LIMIT,
     maxConnections: values.MAX_CONNECTIONS,
     /** Undefined: no metrics. */

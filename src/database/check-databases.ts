@@ -79,6 +79,13 @@ export const assertTimeLimits = ({ url, facts }: Omit<InspectedDatabase, 'variab
   );
 };
 
+/** @returns why imports will fail, for the log; the other operations do not need what is missing */
+export const findImportObstacle = ({ url, facts }: Omit<InspectedDatabase, 'variable'>): string | undefined => {
+  if (isPooled(url)) return 'imports need DIRECT_URL, a URL of PostgreSQL without a pooler';
+  if (facts?.mayCreateTemporary !== false) return undefined;
+  return `imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO ${quoteIdentifier(facts.role)}`;
+};
+
 /** @throws {OperationalError} the database is not migrated, or the role of the connection does not own its tables */
 export const assertOwner = async (client: Client): Promise<void> => {
   const { owner, isOwner } = await readFacts(client);

@@ -55,6 +55,8 @@ export type DatabaseFacts = {
   /** In ms; 0: none. */
   statementTimeout: number;
   lockTimeout: number;
+  /** Imports need it. */
+  mayCreateTemporary: boolean;
   /** See `DURABILITY`. */
   weaknesses: string;
 };
@@ -70,6 +72,7 @@ const FACTS = `
     (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')) AS "isOwner",
     (SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout') AS "statementTimeout",
     (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS "lockTimeout",
+    has_database_privilege(current_database(), 'TEMPORARY') AS "mayCreateTemporary",
     ${DURABILITY}`;
 
 export const readFacts = async (client: Client): Promise<DatabaseFacts> =>

@@ -17,6 +17,8 @@ export const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/js
 type ImportBodyOptions = {
   /** The maximum size of a line, or of a whole JSON array, after decompression, in bytes. */
   bodies: { limit: number; slots: BodySlots };
+  /** The maximum size of an import after decompression, in bytes. */
+  maxBytes?: number | undefined;
   /** How long the client may send bytes without a complete row, in ms. */
   rowTimeout: number;
 };
@@ -33,9 +35,11 @@ type ArrayOptions = { signal: AbortSignal; onNoRows: OnNoRows };
 export type ImportBodyReader = (request: Request, response: Response, options: ReadOptions) => ReadRows;
 
 /** Reads the rows of a request. Buffers a JSON array; streams the other formats. */
-export const createImportBodyReader = ({ bodies, rowTimeout }: ImportBodyOptions): ImportBodyReader => {
+export const createImportBodyReader = (options: ImportBodyOptions): ImportBodyReader => {
+  const { bodies, maxBytes = Number.POSITIVE_INFINITY, rowTimeout } = options;
   const readArray = createBodyReader({
     ...bodies,
+    limit: Math.min(bodies.limit, maxBytes),
     mediaTypes: ['application/json'],
     parse: (bytes) => parseArray(decodeUtf8(bytes)),
   });
@@ -59,7 +63,10 @@ export const createImportBodyReader = ({ bodies, rowTimeout }: ImportBodyOptions
         signal,
         isCompressed: decompress !== undefined,
       });
-      const text = decodeText(whileWanted(decompress ? decompress.stream(pieces) : pieces, signal), encoding);
+      const text = decodeText(
+        limitBytes(decompress ? decompress.stream(pieces) : pieces, { maxBytes, signal }),
+        encoding,
+      );
       const onStalled = () => end(new StoreError('requestTooSlow', 'The body has had no row for too long.'));
       const options = { maxLineBytes: bodies.limit, delimiter, onNoRows };
       const rows = type === 'text/csv' ? readCsv(text, options) : readNdjson(text, options);
@@ -68,10 +75,15 @@ export const createImportBodyReader = ({ bodies, rowTimeout }: ImportBodyOptions
   };
 };
 
-/** Stops within a piece of the body that decompresses to many: 64 KiB of gzip can become 64 MB. */
-async function* whileWanted(bytes: AsyncIterable<Buffer>, signal: AbortSignal) {
-  for await (const piece of bytes) {
+type ByteLimits = { maxBytes: number; signal: AbortSignal };
+
+/** @throws {StoreError} 1002; the reason of the signal, even within a piece that decompresses to many: 64 KiB can become 64 MB */
+async function* limitBytes(pieces: AsyncIterable<Buffer>, { maxBytes, signal }: ByteLimits): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const piece of pieces) {
     signal.throwIfAborted();
+    bytes += piece.length;
+    if (bytes > maxBytes) throw new StoreError('bodyTooLarge', `The import must be at most ${maxBytes} bytes.`);
     yield piece;
   }
 }

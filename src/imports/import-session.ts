@@ -67,6 +67,7 @@ export const createImportSessions = (options: SessionsOptions) => {
     if (prepared.has(client)) return;
     await endWithClient(client);
     await client.query(NO_TIME_LIMITS);
+    await client.query(`SET lock_timeout = ${lockTimeout}`);
     prepared.add(client);
   };
 

@@ -14,6 +14,8 @@ type ImportsOptions = {
   database: ImportDatabase;
   /** `count`: of those in progress; the others: see `RequestLimits`. */
   limits: { count: number; lockTimeout: number; rowTimeout: number; grace: number };
+  /** The maximum size of an import, in bytes. */
+  maxBytes: number | undefined;
   requireWriteScope: RequestHandler;
   watchToken: (request: Request, response: Response) => AbortSignal;
   bodies: { limit: number; slots: BodySlots };
@@ -90,7 +92,7 @@ export const createImports = (options: ImportsOptions) => {
     }
   };
 
-  const readRows = createImportBodyReader({ bodies, rowTimeout });
+  const readRows = createImportBodyReader({ bodies, maxBytes: options.maxBytes, rowTimeout });
   const { assertSessions } = sessions;
   return {
     addRoutes: addImportRoutes({ run, assertSessions, requireWriteScope, watchToken, readRows, outputBudget }),

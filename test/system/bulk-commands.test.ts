@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { lockTable, waitForBlocked } from '../support/lock-table.ts';
 import { runCommand, spawnWithInput } from '../support/store-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -151,8 +152,8 @@ describe('plant-store import', () => {
     await run('import', path('a.ndjson'));
     for (let times = 0; times < 3; times++) {
       const { stdout } = await run('import', path('a.ndjson'), '--errors', path('errors.ndjson'), '--json');
-      const stopped = { file: path('a.ndjson'), storedUpTo: 1001, stoppedAt: 1001 };
-      expect(JSON.parse(stdout)).toMatchObject({ created: 0, failed: 1001, stopped });
+      const stopped = { file: path('a.ndjson'), stoppedAt: 1001 };
+      expect(JSON.parse(stdout)).toMatchObject({ created: 0, failed: 10_000, stopped });
       expect(readFileSync(path('errors.ndjson'), 'utf8').trimEnd().split('\n')).toHaveLength(1001);
     }
   });
@@ -175,7 +176,7 @@ describe('plant-store import', () => {
     expect(stderr).toContain('not "1"; name is required.');
     writeFileSync(path('b.json'), '{"id":1,"name":"Fir"}');
     const object = await run('import', path('b.json'));
-    expect(object.stderr).toContain('The file is JSON, but not an array of plants. No row is stored.');
+    expect(object.stderr).toContain('The file is JSON, but not an array of plants. Nothing is stored.');
   });
 
   test.each([[], ['--json'], ['--dry-run'], ['--atomic'], ['--dry-run', '--atomic', '--json']].map((words) => [words]))(
@@ -226,7 +227,7 @@ describe('plant-store import', () => {
     await database.query('ALTER TABLE other RENAME TO plants');
     for (const { code, stderr } of outputs) {
       expect(code).toBe(1);
-      expect(stderr).toContain('No row is stored.');
+      expect(stderr).toContain('Nothing is stored.');
       expect(stderr).not.toMatch(/body|onConflict|skip|not known/);
     }
     expect(outputs[2]?.stderr).toContain('The database is not migrated. Run: plant-store migrate.');
@@ -243,53 +244,62 @@ describe('plant-store import', () => {
     expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining('unexpected end of file')]);
   });
 
-  test.each([
-    [['--on-conflict', 'replace'], 'No row is stored. Repeat the import.'],
-    [['--atomic'], 'Nothing is stored. Repeat the import.'],
-  ])('prints the summary of earlier files if the database is lost before a later one: %j', async (options, advice) => {
-    writeFileSync(path('a.ndjson'), ndjson([1, 2, 3]));
-    writeFileSync(path('c.ndjson'), ndjson([5]));
-    const command = start(['import', path('a.ndjson'), '-', path('c.ndjson'), ...options, '--json']);
-    if (!command.stdin || !command.stdout || !command.stderr) throw new Error('no pipes');
-    const output = Promise.all([text(command.stdout), text(command.stderr)]);
-    const exited = once(command, 'exit');
-    await waitUntil('the first file', async () => (await count()) === 3);
-    await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS false`);
-    try {
-      command.stdin.end(ndjson([4]));
-      const [code] = await exited;
-      const [printed, said] = await output;
-      expect(JSON.parse(printed)).toMatchObject({ created: 3, failed: 0, stopped: { file: '-', storedUpTo: 0 } });
-      expect([code, said]).toEqual([1, expect.stringContaining(`-: The database cannot be reached. ${advice}\n`)]);
-    } finally {
-      await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS true`);
-    }
-    expect(await count()).toBe(3);
-  });
+  test.each([[['--on-conflict', 'replace']], [['--atomic']]])(
+    'prints the summary of earlier files if the database is lost before a later one: %j',
+    async (options) => {
+      writeFileSync(path('a.ndjson'), ndjson([1, 2, 3]));
+      writeFileSync(path('c.ndjson'), ndjson([5]));
+      const command = start(['import', path('a.ndjson'), '-', path('c.ndjson'), ...options, '--json']);
+      if (!command.stdin || !command.stdout || !command.stderr) throw new Error('no pipes');
+      const output = Promise.all([text(command.stdout), text(command.stderr)]);
+      const exited = once(command, 'exit');
+      await waitUntil('the first file', async () => (await count()) === 3);
+      await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS false`);
+      await database.administer(
+        `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${database.name}'`,
+      );
+      try {
+        command.stdin.end(ndjson([4]));
+        const [code] = await exited;
+        const [printed, said] = await output;
+        expect(JSON.parse(printed)).toMatchObject({ created: 3, failed: 0, stopped: { file: '-' } });
+        expect([code, said]).toEqual([
+          1,
+          expect.stringContaining('-: The database cannot be reached. Nothing is stored. Repeat the import.\n'),
+        ]);
+      } finally {
+        await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS true`);
+      }
+      expect(await count()).toBe(3);
+    },
+  );
 
-  test('finishes rows in flight on SIGINT, and reports the last stored line and how to continue', async () => {
-    const command = start(['import', '-', '--json']);
-    if (!command.stdin || !command.stdout || !command.stderr) throw new Error('no pipes');
-    const output = Promise.all([text(command.stdout), text(command.stderr)]);
-    const exited = once(command, 'exit');
-    command.stdin.on('error', () => {});
-    const ids = Array.from({ length: 5000 }, (_, index) => index + 1);
-    command.stdin.write(ndjson(ids));
-    await waitUntil('the first rows', async () => (await count()) >= 4000);
-    command.kill('SIGINT');
-    const [code] = await exited;
-    const [printed, said] = await output;
-    const { created, stopped } = JSON.parse(printed);
-    expect(code).toBe(1);
-    expect(created).toBe(await count());
-    expect(stopped.storedUpTo).toBe(created);
-    expect(said).toContain(
-      `-: Interrupted. Every row up to line ${created} is stored. Repeat the import with --on-conflict skip.`,
-    );
-    const again = start(['import', '-', '--on-conflict', 'skip']);
-    again.stdin?.end(ndjson(ids));
-    expect(await once(again, 'exit')).toEqual([0, null]);
-    expect(await count()).toBe(5000);
+  test('stores nothing on SIGINT, and says so, while it reads as well as while it stores', async () => {
+    for (const isStoring of [false, true]) {
+      const unlock = isStoring ? await lockTable(database.url, 'plants', 'SHARE') : async () => {};
+      const command = start(['import', '-', '--json']);
+      if (!command.stdin || !command.stdout || !command.stderr) throw new Error('no pipes');
+      const output = Promise.all([text(command.stdout), text(command.stderr)]);
+      const exited = once(command, 'exit');
+      command.stdin.on('error', () => {});
+      command.stdin.write(ndjson(Array.from({ length: 5001 }, (_, index) => index + 1)));
+      const waiting = "SELECT FROM pg_stat_activity WHERE query LIKE 'COPY%' AND datname = current_database()";
+      await waitUntil('rows', async () => (await database.query(waiting)).length > 0);
+      if (isStoring) {
+        command.stdin.end();
+        await waitForBlocked(database, 'INSERT');
+      }
+      command.kill('SIGINT');
+      const [code] = await exited;
+      await unlock();
+      const [printed, said] = await output;
+      expect([code, said]).toEqual([
+        1,
+        expect.stringContaining('-: Interrupted. Nothing is stored. Repeat the import.\n'),
+      ]);
+      expect(JSON.parse(printed)).toMatchObject({ created: 0, stopped: { file: '-' } });
+      expect(await count()).toBe(0);
+    }
     expect(existsSync(path('-'))).toBe(false);
   });
 
@@ -297,11 +307,12 @@ describe('plant-store import', () => {
     const command = start(['import', '-']);
     const exited = once(command, 'exit');
     const ids = Array.from({ length: 5000 }, (_, index) => index + 1);
-    command.stdin?.write(ndjson(ids));
-    await waitUntil('the first rows', async () => (await count()) >= 4000);
+    command.stdin?.write(ndjson([...ids, 5002]));
+    const waiting = "SELECT FROM pg_stat_activity WHERE query LIKE 'COPY%' AND datname = current_database()";
+    await waitUntil('rows', async () => (await database.query(waiting)).length > 0);
     command.kill('SIGHUP');
     command.stdin?.end(ndjson([5001]));
     expect(await exited).toEqual([0, null]);
-    expect(await count()).toBe(5001);
+    expect(await count()).toBe(5002);
   });
 });

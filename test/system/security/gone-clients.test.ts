@@ -68,7 +68,7 @@ describe.each(LEAVE)('an import whose client leaves (%s) within its body frees i
     else await waitUntil('the import', async () => (await inProgress('imports')) === 1);
     leave(socket);
     await slotIsFree('imports');
-    expect(ended()).toMatchObject({ outcome: 'interrupted', created: 0, storedUpTo: 0 });
+    expect(ended()).toMatchObject({ outcome: 'interrupted', created: 0 });
     // PostgreSQL looks for its client every five seconds.
     await waitUntil('the end of its statements', async () => (await blockedStatements(service.database)).length === 0);
   });
