@@ -3,9 +3,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { killChildren } from '../support/children.ts';
 import { haproxyObstacle, startHaproxy } from '../support/haproxy.ts';
+import { lockTable } from '../support/lock-table.ts';
 import { exchangeBytes } from '../support/raw-http.ts';
 import { describeUnless } from '../support/skip.ts';
 import { makeTemporaryFolder, removeDataFolder } from '../support/temporary-folder.ts';
@@ -99,6 +101,28 @@ describeUnless(haproxyObstacle(), 'HAProxy with deploy/haproxy/haproxy.cfg', () 
 
   describe('before three stores', () => {
     const start = useTestServices();
+
+    test('an import may be stored for longer than its timeouts', async () => {
+      const { database, token, ...service } = await start();
+      const servicePort = Number(new URL(service.baseUrl).port);
+      const { url } = await startHaproxy([servicePort, servicePort, servicePort], join(folder, 'haproxy.log'), (text) =>
+        text.replace('timeout client 90s', 'timeout client 1s').replace('timeout server 90s', 'timeout server 1s'),
+      );
+      const send = (path: string, body: string, type: string) =>
+        fetch(`${url}${path}`, {
+          method: 'POST',
+          headers: { Authorization: `Bearer ${token}`, 'Content-Type': type },
+          body,
+        });
+      const unlock = await lockTable(database.url, 'plants', 'SHARE');
+      const importing = send('/plants/import', '{"id":1,"name":"Fir"}', 'application/x-ndjson');
+      const other = await send('/plants', '{"id":2,"name":"Fir"}', 'application/json');
+      await setTimeout(3000);
+      await unlock();
+      expect([(await importing).status, await (await importing).json()]).toMatchObject([200, { created: 1 }]);
+      // The timeouts hold for others.
+      expect(other.status).toBe(503);
+    });
 
     test('all count the requests of a client together, by an address that it cannot forge', async () => {
       const settings = { RATE_LIMIT: '6/60', TRUST_PROXY: '1' };
