@@ -48,7 +48,11 @@ export const createService = async (options: ServiceOptions) => {
   const { requireScope, watchToken } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
   const health = createHealth({ database, timeout: limits.lookUpTimeout, warn: (message) => logger.warn(message) });
-  const bodies = { limit: config.bodyLimit, slots: createBodySlots({ count: limits.bodySlots }) };
+  const bodies = {
+    limit: config.bodyLimit,
+    timeout: requestTimeout,
+    slots: createBodySlots({ count: limits.bodySlots }),
+  };
   const outputBudget = createOutputBudget({ limit: limits.outputBytes });
 
   const plants = createPlants({ database, limits, retention, observeQueue, requireScope, bodies, outputBudget });
@@ -65,7 +69,7 @@ export const createService = async (options: ServiceOptions) => {
   const server = createHttpServer({
     handler: app,
     classes: createMessageClasses(app),
-    ...{ requestTimeout, maxConnections },
+    ...{ requestTimeout, maxConnections, logger },
     checkInterval: limits.connectionCheckInterval,
     lingerTimes: limits.linger,
     onRefused: instruments.countRefusal,
@@ -88,7 +92,8 @@ export const createService = async (options: ServiceOptions) => {
     exports: exports.inProgress(),
     connections: pool.totalCount - pool.idleCount + imports.connectionsInUse(),
   });
-  instruments.watch({ pool: () => describePool(pool), exportedPlants: exports.rows, inUse });
+  const state = { pool: () => describePool(pool), server: server.counts, exportedPlants: exports.rows };
+  instruments.watch({ ...state, inUse });
 
   const { release, stop } = createShutdown({ config, health, server, imports, stopSweeping, database, instruments });
   return {

@@ -11,24 +11,26 @@ const SMALL_BODY = 16_384;
 export const FREE_PIECES = 1000;
 export const MIN_AVERAGE_PIECE = 64;
 
-/** `limit`: in bytes. */
-type GatherOptions = { limit: number; slots: BodySlots };
+/** `limit`: in bytes. `timeout`: how long the client may take to send the body, in ms. */
+type GatherOptions = { limit: number; timeout: number; slots: BodySlots };
 
 /**
  * Reads the body of a request without decompressing it. Stops reading and frees the memory if the body is too large,
- * the client disconnects, the response ends first, or too many large bodies are being read. (`raw-body` cannot be
- * interrupted.)
+ * the client disconnects or is too slow, the response ends first, or too many large bodies are being read. (`raw-body` cannot
+ * be interrupted.)
  * @returns the bytes. The caller must call `release` once it no longer needs them
- * @throws {StoreError} 1000, 1002, 1500
+ * @throws {StoreError} 1000, 1002, 1203, 1500
  */
-export const gatherBody = (request: Request, response: Response, { limit, slots }: GatherOptions) =>
+export const gatherBody = (request: Request, response: Response, { limit, timeout, slots }: GatherOptions) =>
   new Promise<{ bytes: Buffer; release: () => void }>((resolve, reject) => {
     const body = createByteBuffer(limit);
     let pieces = 0;
     let isSettled = false;
     let release: (() => void) | undefined;
+    let deadline: NodeJS.Timeout | undefined;
     const settle = () => {
       isSettled = true;
+      clearTimeout(deadline);
       request.off('data', onData).off('end', onEnd);
       response.off('close', onClose);
     };
@@ -57,6 +59,9 @@ export const gatherBody = (request: Request, response: Response, { limit, slots 
     };
     const onClose = () => fail(new StoreError('bodyNotJson', 'The body ended early.'));
     if (response.destroyed) return onClose();
+    // First handles data that arrived while the process was busy.
+    const onTimeout = () => fail(new StoreError('requestTooSlow'));
+    deadline = setTimeout(() => setImmediate(onTimeout), timeout);
     if (Number(request.headers['content-length']) > SMALL_BODY) takeSlot();
     if (isSettled) return;
     request.on('data', onData).on('end', onEnd);

@@ -13,13 +13,19 @@ const COMPRESSION_OVERHEAD = 1024;
 /** Larger bodies, in bytes, are parsed one at a time: many in a row would delay all other requests. */
 const LARGE_BODY = 16_384;
 
-/** Reads a body whole. @throws {StoreError} 1000, 1001, 1002, 1500 */
+/** Reads a body whole. @throws {StoreError} 1000, 1001, 1002, 1203, 1500 */
 export type BodyReader<Body> = (request: Request, response: Response) => Promise<Body>;
 
-type BodyReaderOptions<Body> = {
+/** What bodies may take. */
+export type BodyLimits = {
   /** The maximum size of a decompressed body, in bytes. */
   limit: number;
+  /** How long the client may take to send it, in ms. */
+  timeout: number;
   slots: BodySlots;
+};
+
+type BodyReaderOptions<Body> = BodyLimits & {
   mediaTypes: readonly string[];
   parse: (bytes: Buffer) => Body;
 };
@@ -29,7 +35,7 @@ type BodyReaderOptions<Body> = {
  * is decompressed at once: each of zlib's streams holds 60 KiB, and 20,000 clients may send one.
  */
 export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyReader<Body> => {
-  const { limit, slots, mediaTypes, parse } = options;
+  const { limit, timeout, slots, mediaTypes, parse } = options;
   const maxSmall = Math.min(LARGE_BODY, limit);
   return async (request, response) => {
     readContentType(mediaTypes, request.headers['content-type']);
@@ -37,7 +43,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
     if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
     sendContinue(request, response);
-    const { bytes, release } = await gatherBody(request, response, { limit: maxBytes, slots });
+    const { bytes, release } = await gatherBody(request, response, { limit: maxBytes, timeout, slots });
     try {
       const small = bytes.length <= LARGE_BODY && (decompress ? decompress.atOnce(bytes, maxSmall) : bytes);
       if (small) return parse(small);

@@ -7,7 +7,7 @@ import { streamBody } from './stream-body.ts';
 const start = (options: { isCompressed?: boolean } = {}) => {
   const request = Object.assign(new Readable({ read: () => {} }), { socket: { resume: () => {} } });
   const stopping = new AbortController();
-  const body = streamBody(request as unknown as Request, { pauseTimeout: 60_000, signal: stopping.signal, ...options });
+  const body = streamBody(request as unknown as Request, { signal: stopping.signal, ...options });
   return { request, stopping, body };
 };
 

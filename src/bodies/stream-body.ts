@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import { StoreError } from '../errors.ts';
 import { resumeReading, tooManyPieces } from './gather-body.ts';
 import { createPieceLimit } from './piece-limit.ts';
 
@@ -14,8 +13,6 @@ const PIECE_OVERHEAD = 256;
 const MAX_MERGED = 65_536;
 
 type StreamOptions = {
-  /** How long the client may pause between bytes, in ms. Does not include time during which the service does not read. */
-  pauseTimeout: number;
   /** Makes the iterator throw the signal's reason. Must be aborted when the client disconnects. */
   signal: AbortSignal;
   /** A compressed body has no rows that a client could write one by one. */
@@ -28,11 +25,11 @@ const sizeOf = (piece: Buffer) => piece.length + PIECE_OVERHEAD;
  * Reads the raw body of a request, with backpressure and without an overall timeout. Hands on all that has arrived, up to
  * MAX_MERGED. (Node's own iterator hands on each piece, and never sets the request flowing, so connections.ts would treat it as
  * unread.)
- * @throws {StoreError} 1002 if the body comes in too many small pieces, 1203 if the client pauses too long; the signal's reason
+ * @throws {StoreError} 1002 if the body comes in too many small pieces; the signal's reason
  */
 export const streamBody = (
   request: Request,
-  { pauseTimeout, signal, isCompressed = false }: StreamOptions,
+  { signal, isCompressed = false }: StreamOptions,
 ): AsyncIterableIterator<Buffer> => {
   const limit = createPieceLimit({ hasLines: !isCompressed });
   let pieces: Buffer[] = [];
@@ -70,17 +67,10 @@ export const streamBody = (
   };
   const onAbort = () => fail(signal.reason);
 
-  const waitForPiece = async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let isOver = false;
-    const onTimeout = () => isOver || fail(new StoreError('requestTooSlow', 'The client paused for too long.'));
-    // First handles data that arrived while the process was busy.
-    const timer = setTimeout(() => setImmediate(onTimeout), pauseTimeout);
-    wake = resolve;
-    await promise;
-    isOver = true;
-    clearTimeout(timer);
-  };
+  const waitForPiece = () =>
+    new Promise<void>((resolve) => {
+      wake = resolve;
+    });
 
   /** Takes the first piece, and those behind it that fit in MAX_MERGED with it. */
   const takePieces = (): Buffer | undefined => {

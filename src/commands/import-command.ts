@@ -165,7 +165,7 @@ export const importFiles = async (
     };
     try {
       for (const { name: file, ...format } of files) {
-        const read: ReadRows = (whileWanted) => {
+        const read: ReadRows = ({ signal: whileWanted }) => {
           const bytes = readFileBytes(file, format, { signal: whileWanted, onBytes });
           return readRows(format.format, decodeText(bytes, options.encoding), {
             maxLineBytes: config.bodyLimit,

@@ -47,7 +47,7 @@ export const addExportRoutes =
         if (request.method === 'HEAD') rows.destroy();
         else {
           response.locals.progress = progress;
-          response.locals.allowedPause = stallTimeout;
+          response.setTimeout(stallTimeout);
           // Also while the client reads nothing.
           const failed = new AbortController();
           rows.once('error', (error) => failed.abort(error));

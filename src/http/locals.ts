@@ -10,14 +10,7 @@ declare module 'express-serve-static-core' {
     tokenName?: string;
     /** The error that the response reports. */
     error?: StoreError;
-    /** The number of plants that an export sent so far. */
+    /** The number of plants that an export has read so far. */
     progress?: { rows: number };
-    /** Overrides how long the client of this response may stop reading, in ms. */
-    allowedPause?: number;
-    /**
-     * Makes the reader of a streamed body throw an error. It is set until the response is sent, even if the reader has
-     * stopped: only the handler may respond, because only the handler knows what is stored.
-     */
-    failBody?: (error: unknown) => void;
   }
 }

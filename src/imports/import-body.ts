@@ -1,9 +1,8 @@
 import { aborted } from 'node:util';
 import type { Request, Response } from 'express';
-import type { BodySlots } from '../bodies/body-slots.ts';
 import { bodyDecompressor } from '../bodies/decompress.ts';
 import { readContentType } from '../bodies/media-type.ts';
-import { createBodyReader, decodeUtf8, sendContinue } from '../bodies/read-json-body.ts';
+import { type BodyLimits, createBodyReader, decodeUtf8, sendContinue } from '../bodies/read-json-body.ts';
 import { streamBody } from '../bodies/stream-body.ts';
 import { StoreError } from '../errors.ts';
 import { decodeText } from './decode-text.ts';
@@ -15,19 +14,15 @@ import { parseArray, readElements, readNdjson } from './read-json.ts';
 export const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;
 
 type ImportBodyOptions = {
-  /** The maximum size of a line, or of a whole JSON array, after decompression, in bytes. */
-  bodies: { limit: number; slots: BodySlots };
+  /** `limit`: of a line, or of a whole JSON array. */
+  bodies: BodyLimits;
   /** The maximum size of an import after decompression, in bytes. */
   maxBytes?: number | undefined;
   /** How long the client may send bytes without a complete row, in ms. */
   rowTimeout: number;
 };
 
-type ReadOptions = Pick<ImportOptions, 'delimiter'> & {
-  /** Ends the import with an error. */
-  end: (error: unknown) => void;
-  onNoRows: OnNoRows;
-};
+type ReadOptions = Pick<ImportOptions, 'delimiter'> & { onNoRows: OnNoRows };
 
 type ArrayOptions = { signal: AbortSignal; onNoRows: OnNoRows };
 
@@ -51,23 +46,19 @@ export const createImportBodyReader = (options: ImportBodyOptions): ImportBodyRe
     yield* readElements(await Promise.race([readArray(request, response), whenAborted]), onNoRows);
   }
 
-  return (request, response, { delimiter, end, onNoRows }) => {
+  return (request, response, { delimiter, onNoRows }) => {
     const { type, encoding } = readContentType(IMPORT_TYPES, request.headers['content-type']);
     const decompress = bodyDecompressor(request);
-    if (type === 'application/json') return (signal) => readArrayRows(request, response, { signal, onNoRows });
-    return (signal) => {
+    if (type === 'application/json') return ({ signal }) => readArrayRows(request, response, { signal, onNoRows });
+    return (ending) => {
+      const { signal } = ending;
       sendContinue(request, response);
-      response.locals.failBody = end;
-      const pieces = streamBody(request, {
-        pauseTimeout: 2 * rowTimeout,
-        signal,
-        isCompressed: decompress !== undefined,
-      });
+      const pieces = streamBody(request, { signal, isCompressed: decompress !== undefined });
       const text = decodeText(
         limitBytes(decompress ? decompress.stream(pieces) : pieces, { maxBytes, signal }),
         encoding,
       );
-      const onStalled = () => end(new StoreError('requestTooSlow', 'The body has had no row for too long.'));
+      const onStalled = () => ending.abort(new StoreError('requestTooSlow', 'The body has had no row for too long.'));
       const options = { maxLineBytes: bodies.limit, delimiter, onNoRows };
       const rows = type === 'text/csv' ? readCsv(text, options) : readNdjson(text, options);
       return withTimer(rows, rowTimeout, onStalled);

@@ -74,7 +74,7 @@ export const importPlants = async (
   };
 
   const readAll = async () => {
-    for await (const rows of read(signal)) {
+    for await (const rows of read(ending)) {
       for (const row of rows) {
         if ('plant' in row) await add(row);
         else errors.push(row);

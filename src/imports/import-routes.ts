@@ -40,7 +40,7 @@ export const addImportRoutes =
         const onNoRows = (message: string) => {
           noRows = message;
         };
-        const read = readRows(request, response, { delimiter: query.delimiter, end, onNoRows });
+        const read = readRows(request, response, { delimiter: query.delimiter, onNoRows });
         const { isAccepted, ...summary } = await run({ token, query, read, ending }, (outcome) => {
           const duration = Math.round(performance.now() - startedAt);
           request.log.info({ token, ...query, ...outcome, duration }, 'import ended');

@@ -87,8 +87,8 @@ export type RowError = ImportSummary['errors'][number];
 /** A row of an import: a valid plant, or an error. */
 export type ImportRow = PlantRow | RowError;
 
-/** Reads the rows of an import, some at a time. Throws once the signal is aborted, even while it waits for bytes. */
-export type ReadRows = (signal: AbortSignal) => AsyncIterable<ImportRow[]>;
+/** Reads the rows of an import, some at a time. Throws once the import is ended, even while it waits for bytes; may end it. */
+export type ReadRows = (ending: AbortController) => AsyncIterable<ImportRow[]>;
 
 /** Called at the end of a file that has no rows, not even failed ones, with a sentence that says what it has. */
 export type OnNoRows = (message: string) => void;

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type BulkTrace, createSlots, untraced } from '../batching/bulk.ts';
-import type { BodySlots } from '../bodies/body-slots.ts';
+import type { BodyLimits } from '../bodies/read-json-body.ts';
 import { StoreError } from '../errors.ts';
 import type { OutputBudget } from '../http/send-json.ts';
 import { type ImportCounts, type ImportOptions, type ImportSummary, NO_COUNTS, type ReadRows } from './import.ts';
@@ -18,7 +18,7 @@ type ImportsOptions = {
   maxBytes: number | undefined;
   requireWriteScope: RequestHandler;
   watchToken: (request: Request, response: Response) => AbortSignal;
-  bodies: { limit: number; slots: BodySlots };
+  bodies: BodyLimits;
   outputBudget: OutputBudget;
   countRows?: ((added: ImportCounts) => void) | undefined;
   trace?: BulkTrace | undefined;

@@ -2,10 +2,20 @@ import type { Logger } from 'pino';
 import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
 import type { Config } from '../config/config.ts';
 import type { StoreError } from '../errors.ts';
-import type { InUse, MetricsOptions, PoolState } from './metrics.ts';
+import type { InUse, MetricsOptions, PoolState, ServerState } from './metrics.ts';
 import { createMetricsServer } from './metrics-server.ts';
 
-type InstrumentsOptions = MetricsOptions & { config: Pick<Config, 'metrics' | 'tracing'>; logger: Logger };
+type InstrumentsOptions = MetricsOptions & {
+  config: Pick<Config, 'metrics' | 'tracing' | 'maxConnections'>;
+  logger: Logger;
+};
+
+type Watched = {
+  pool: () => PoolState;
+  server: () => ServerState;
+  exportedPlants: () => number;
+  inUse: () => InUse;
+};
 
 /**
  * Metrics if METRICS_PORT is set, traces if OTEL_EXPORTER_OTLP_ENDPOINT is set. Neither is loaded, or adds
@@ -37,10 +47,11 @@ export const createInstruments = async (options: InstrumentsOptions) => {
     /** Makes an import or export a span; undefined without traces. */
     traceBulk: tracing?.traceBulk,
     /** Reads these with each scrape. */
-    watch: (read: { pool: () => PoolState; exportedPlants: () => number; inUse: () => InUse }): void => {
+    watch: (read: Watched): void => {
       metrics?.watchPool(read.pool);
       metrics?.watchExportedPlants(read.exportedPlants);
       metrics?.watchInUse(read.inUse);
+      metrics?.watchServer(read.server, config.maxConnections);
     },
     /** Serves the metrics, except in a worker: there the primary process does. */
     start: async (): Promise<void> => metricsServer?.start(),

@@ -10,6 +10,9 @@ export type PoolState = Record<'open' | 'idle' | 'waiting' | 'limit', number>;
 /** What requests hold at this moment, by name. Each number is 0 while the store is idle. */
 export type InUse = Readonly<Record<string, number> & Record<'imports' | 'exports', number>>;
 
+/** `connections`: those that are open. The others are counted since the start. */
+export type ServerState = Record<'connections' | 'refusedConnections' | 'earlyRequests', number>;
+
 export type MetricsOptions = {
   /** The number of this process, if there are several: a label of its series, which the primary process serves. */
   worker?: number | undefined;
@@ -81,6 +84,21 @@ export const createMetrics = ({ worker, droppedLines = () => 0 }: MetricsOptions
         'plant_store_database_waiting_statements',
         'Statements waiting for a connection to PostgreSQL.',
         () => read().waiting,
+      );
+    },
+    /** @param limit MAX_CONNECTIONS */
+    watchServer: (read: () => ServerState, limit: number): void => {
+      watch('plant_store_http_connections', 'Open connections of clients.', () => read().connections);
+      watch('plant_store_http_connections_limit', 'Maximum number of open connections (MAX_CONNECTIONS).', () => limit);
+      watchTotal(
+        'plant_store_http_refused_connections_total',
+        'Connections closed at once, because MAX_CONNECTIONS were open and none was idle.',
+        () => read().refusedConnections,
+      );
+      watchTotal(
+        'plant_store_http_early_requests_total',
+        'Requests not carried out, because they came before the previous response on their connection was complete.',
+        () => read().earlyRequests,
       );
     },
     watchInUse: (read: () => InUse): void => {

@@ -1,6 +1,5 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
-import type { BodySlots } from '../bodies/body-slots.ts';
-import { createBodyReader, parseJson } from '../bodies/read-json-body.ts';
+import { type BodyLimits, createBodyReader, parseJson } from '../bodies/read-json-body.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { evaluatePreconditions, parsePreconditions } from '../http/preconditions.ts';
@@ -30,7 +29,7 @@ type PlantRoutesOptions = {
   requireBothScopes: RequestHandler;
   readKey: KeyReader;
   /** The maximum size of a body, in bytes, and the slots for large ones. */
-  bodies: { limit: number; slots: BodySlots };
+  bodies: BodyLimits;
   outputBudget: OutputBudget;
 };
 

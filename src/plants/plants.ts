@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
-import type { BodySlots } from '../bodies/body-slots.ts';
+import type { BodyLimits } from '../bodies/read-json-body.ts';
 import type { Database } from '../database/database.ts';
 import type { ExpiredRows } from '../database/sweep.ts';
 import type { OutputBudget } from '../http/send-json.ts';
@@ -17,7 +17,7 @@ type PlantsOptions = {
   retention: number;
   observeQueue: (name: string, queue: ObservedQueue) => QueueObserver | undefined;
   requireScope: (...scopes: ('plants:read' | 'plants:write')[]) => RequestHandler;
-  bodies: { limit: number; slots: BodySlots };
+  bodies: BodyLimits;
   outputBudget: OutputBudget;
 };
 

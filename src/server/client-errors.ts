@@ -1,45 +1,51 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { StoreError } from '../errors.ts';
+import type { Logger } from 'pino';
+import { errors, StoreError } from '../errors.ts';
 import { toErrorResponse } from '../http/error-response.ts';
 import { DEFAULT_HEADERS } from '../http/response-headers.ts';
-import { sendJson } from '../http/send-json.ts';
-import type { Connections } from './connections.ts';
+import { JSON_TYPE, sendJson } from '../http/send-json.ts';
+import type { Connections, ServedResponse } from './connections.ts';
 
-/** The code of the error for a request that does not arrive within `requestTimeout`. */
-const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 
 export const REQUEST_NOT_HTTP = new StoreError('requestNotHttp');
 export const CONNECT_NOT_ALLOWED = new StoreError('methodNotAllowed', 'CONNECT is not allowed here.', {
   headers: { Allow: '' },
 });
-/** The client closed its side of the connection in the middle of a body. */
-const ENDED_EARLY = 'HPE_INVALID_EOF_STATE';
-const BODY_ENDED_EARLY = new StoreError('requestNotHttp', 'The client stopped sending within the body.');
 const BODY_NOT_HTTP = new StoreError('requestNotHttp', 'The body is not valid HTTP/1.1.');
 const REQUEST_TOO_SLOW = new StoreError('requestTooSlow');
 
+/** What the client did when it ended its side within a header or a body, or reset the connection. */
+const GONE = ['HPE_INVALID_EOF_STATE', 'ECONNRESET'];
+
 type RefusalsOptions = {
-  connections: Pick<Connections, 'find' | 'enqueue' | 'replaceLast' | 'endInStages' | 'isLingering'>;
-  /** Called with each error that is sent. */
+  connections: Pick<Connections, 'current' | 'isAnswered' | 'isLingering' | 'closeBehind' | 'endInStages'>;
+  /** Called with each error that no route and no middleware saw. */
   onRefused?: ((error: StoreError) => void) | undefined;
+  logger?: Pick<Logger, 'info'> | undefined;
 };
 
 /** The error of a `clientError` event. */
-export type ClientError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
+type ClientError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
 
 /** Responds to data and requests that never reach the app. */
-export const createRefusals = ({ connections, onRefused = () => {} }: RefusalsOptions) => {
-  const { enqueue, endInStages } = connections;
+export const createRefusals = ({ connections, onRefused = () => {}, logger }: RefusalsOptions) => {
+  const refused = (error: StoreError, socket: Socket | null) => {
+    onRefused(error);
+    const { code, status } = errors[error.kind];
+    logger?.info({ address: socket?.remoteAddress, status, error: code }, 'request refused');
+  };
 
   /** Responds to a request with a malformed body or a target that is not a path, and closes the connection. */
-  const refuseRequest = (response: ServerResponse, error: StoreError): void => {
+  const refuseRequest = (response: ServedResponse, error: StoreError): void => {
     if (response.headersSent) {
       if (!response.writableFinished) response.destroy();
       return;
     }
-    onRefused(error);
+    // Express logs and counts what it handles.
+    if (response.locals) response.locals.error = error;
+    else refused(error, response.socket);
     const { status, headers, body } = toErrorResponse(error);
     response.statusCode = status;
     response.setHeaders(new Map(Object.entries({ ...DEFAULT_HEADERS, ...headers, Connection: 'close' })));
@@ -48,50 +54,40 @@ export const createRefusals = ({ connections, onRefused = () => {} }: RefusalsOp
 
   /** Responds to data that is not a request, and closes the connection. */
   const refuseConnection = (socket: Socket, error: StoreError): void => {
-    onRefused(error);
+    refused(error, socket);
     const { status, headers, ...content } = toErrorResponse(error);
     const body = JSON.stringify(content.body);
     const all = {
-      'Content-Type': 'application/json; charset=utf-8',
+      Date: new Date().toUTCString(),
+      'Content-Type': JSON_TYPE,
       'Content-Length': Buffer.byteLength(body),
       Connection: 'close',
       ...DEFAULT_HEADERS,
       ...headers,
     };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-    endInStages(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+    connections.endInStages(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
   };
 
-  /**
-   * Responds with an Error to data that Node.js cannot parse. Earlier requests on the connection get their responses
-   * first. A request that already has its response gets no second one.
-   */
+  /** Responds with an Error to data that Node.js cannot parse, unless it comes before or with the response to a request. */
   const respondToClientError = (error: ClientError, socket: Socket): void => {
-    // The rest of its request no longer matters, not even that it takes long or ends early.
+    // The rest of its request no longer matters.
     if (connections.isLingering(socket)) return;
-    const storeError = toStoreError(error);
-    const { current, last, unfinished } = connections.find(socket) ?? {};
-    // Node.js reports a request once. The connection stays open, and the next request on it has its own timeout.
-    if (error.code === TIMEOUT && current?.req.complete === false && current.locals?.failBody) return;
-    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    // This is the rest of a body whose request already has its response.
-    else if (unfinished?.complete === false) endInStages(socket);
-    else if (last === undefined || last.req.complete) enqueue(socket, () => refuseConnection(socket, storeError));
-    else if (last !== current) connections.replaceLast(socket, () => refuseConnection(socket, storeError));
-    // Nothing may follow the response that is being sent.
-    else if (last.headersSent) enqueue(socket, () => endInStages(socket));
-    // The handler responds, because only the handler knows what is stored.
-    else if (last.locals?.failBody) last.locals.failBody(error.code === ENDED_EARLY ? BODY_ENDED_EARLY : BODY_NOT_HTTP);
-    // The request is logged as aborted.
-    else if (error.code === ENDED_EARLY) refuseConnection(socket, storeError);
-    else refuseRequest(last, storeError);
+    const current: ServerResponse | undefined = connections.current(socket);
+    if (GONE.includes(error.code ?? '') || !socket.writable) socket.destroy();
+    else if (current?.req.complete) connections.closeBehind(socket, current);
+    else if (current) refuseRequest(current, BODY_NOT_HTTP);
+    // A request that already has its response gets no second one.
+    else if (connections.isAnswered(socket)) connections.endInStages(socket);
+    else refuseConnection(socket, toStoreError(error));
   };
 
   return { refuseRequest, refuseConnection, respondToClientError };
 };
 
 const toStoreError = ({ code, rawPacket, bytesParsed = 0 }: ClientError): StoreError => {
-  if (code === TIMEOUT) return REQUEST_TOO_SLOW;
+  // Its header does not arrive within `headersTimeout`.
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return REQUEST_TOO_SLOW;
   if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return REQUEST_NOT_HTTP;
   const text = rawPacket.toString('latin1');
   const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)[0] ?? '';

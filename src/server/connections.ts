@@ -1,33 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Response } from 'express';
+import type { Logger } from 'pino';
 import { createLingering, type LingerTimes } from './lingering.ts';
-import { readInSlices } from './read-in-slices.ts';
+import { readInSlices, STOP_PARSING } from './read-in-slices.ts';
 
-/**
- * Requests that may wait behind others on their connections, in total; each takes about 4 KiB of memory. Past this
- * limit, a client with more than FEW_WAITING waiting requests is disconnected when it sends another.
- */
-const MAX_WAITING = 2000;
-const FEW_WAITING = 4;
-
+/** How often to warn that there are too many connections, in ms. */
+const WARNING_INTERVAL = 60_000;
 const NOTHING = Buffer.alloc(0);
 
 /** A response, with `locals` if Express handles it. */
 export type ServedResponse = ServerResponse & Partial<Pick<Response, 'locals'>>;
 
-type Connection = {
-  /** The response in progress; undefined while the connection is idle. */
-  current?: ServedResponse | undefined;
-  /** Start the requests that were read while another one was in progress. */
-  waiting: (() => void)[];
-  /** The response to the most recently read request, until it is finished. */
-  last?: ServedResponse | undefined;
-  /** A request that was answered before its body was complete, until the rest arrives. */
-  unfinished?: IncomingMessage | undefined;
-  /** Bytes that the client has accepted, and those it still sends; and when that count last changed, in ms. */
-  accepted: number;
-  acceptedAt: number;
+export type ConnectionsOptions = {
+  /** How many may be open. */
+  maxConnections?: number | undefined;
+  /** How long the rest of a body may pause whose request has its response, in ms. */
+  requestTimeout: number;
+  lingerTimes?: LingerTimes | undefined;
+  logger?: Pick<Logger, 'info' | 'warn'> | undefined;
 };
 
 /**
@@ -36,54 +27,36 @@ type Connection = {
 const isUnread = (request: IncomingMessage | undefined): boolean =>
   request !== undefined && !request.complete && request.readableFlowing !== true;
 
-const noteUnfinished = (connection: Connection) => {
-  const request = connection.last?.req;
-  if (request === undefined || request.complete) return;
-  connection.unfinished = request;
-  request.once('end', () => {
-    if (connection.unfinished === request) connection.unfinished = undefined;
-  });
-};
-
-/**
- * The open connections of a server. Each has at most one request in progress; pipelined requests (RFC 9112 §9.3.2)
- * wait. Parsing pauses while requests wait, or while the body of the request in progress is not being read.
- */
-export const createConnections = ({ lingerTimes }: { lingerTimes?: LingerTimes | undefined } = {}) => {
-  const connections = new Map<Socket, Connection>();
+/** The open connections of a server. Each has at most one request in progress. */
+export const createConnections = (options: ConnectionsOptions) => {
+  const { maxConnections = Number.POSITIVE_INFINITY, requestTimeout, lingerTimes, logger } = options;
+  const open = new Set<Socket>();
+  /** Those that never sent a request, oldest first, and those that wait for the next one, longest idle first. */
+  const fresh = new Set<Socket>();
+  const kept = new Set<Socket>();
+  /** The responses in progress. */
+  const busy = new Map<Socket, ServedResponse>();
+  /** Requests that were answered before their bodies were complete. */
+  const unfinished = new Map<Socket, IncomingMessage>();
   const lingering = createLingering(lingerTimes);
-  let totalWaiting = 0;
+  const counts = { refusedConnections: 0, earlyRequests: 0 };
+  let warnedAt = Number.NEGATIVE_INFINITY;
 
   const forget = (socket: Socket) => {
-    totalWaiting -= connections.get(socket)?.waiting.length ?? 0;
-    connections.delete(socket);
+    for (const group of [open, fresh, kept, busy, unfinished]) group.delete(socket);
     lingering.remove(socket);
   };
 
-  const startNext = (socket: Socket, connection: Connection) => {
-    // Drop the references: connections may be idle for a long time, and a response keeps its whole request in memory.
-    if (connection.last === connection.current) {
-      noteUnfinished(connection);
-      connection.last = undefined;
-    }
-    connection.current = undefined;
-    // If the last response closed the connection, later requests cannot get one and are not executed (RFC 9112 §9.6).
-    if (socket.writableEnded || socket.destroyed) return;
-    const start = connection.waiting.shift();
-    if (connection.waiting.length === 0 && socket.isPaused()) socket.resume();
-    if (start === undefined) return;
-    totalWaiting -= 1;
-    start();
-  };
-
-  /** Calls `start` after all earlier responses on the connection; never, if one of them closes it. */
-  const enqueue = (socket: Socket, start: () => void) => {
-    const connection = connections.get(socket);
-    if (connection === undefined || socket.writableEnded || socket.destroyed) return;
-    if (connection.current === undefined) return start();
-    connection.waiting.push(start);
-    totalWaiting += 1;
-    if (totalWaiting > MAX_WAITING && connection.waiting.length > FEW_WAITING) socket.destroy();
+  /** Closes the connection that an idle client needs least, or else the new one. */
+  const makeRoomFor = (socket: Socket) => {
+    const [idle = socket] = [...fresh.values().take(1), ...kept.values().take(1)];
+    if (idle === socket) counts.refusedConnections += 1;
+    forget(idle);
+    idle.destroy();
+    if (performance.now() - warnedAt < WARNING_INTERVAL) return;
+    warnedAt = performance.now();
+    const message = 'MAX_CONNECTIONS is reached: a new connection replaces an idle one, or is closed at once';
+    logger?.warn({ maxConnections, refused: counts.refusedConnections }, message);
   };
 
   /**
@@ -95,86 +68,83 @@ export const createConnections = ({ lingerTimes }: { lingerTimes?: LingerTimes |
     lingering.add(socket);
   };
 
+  /** Drops what came before the response to the request before it was complete, and closes the connection behind that. */
+  const closeBehind = (socket: Socket, current: ServerResponse): void => {
+    counts.earlyRequests += 1;
+    logger?.info(
+      { address: socket.remoteAddress },
+      'a request came before the previous response and was not carried out',
+    );
+    if (current.headersSent) current.once('finish', () => endInStages(socket));
+    else current.setHeader('Connection', 'close');
+    lingering.discardInput(socket);
+  };
+
+  const onResponded = (socket: Socket, request: IncomingMessage) => {
+    busy.delete(socket);
+    if (socket.destroyed || lingering.has(socket)) return;
+    kept.add(socket);
+    if (socket.isPaused()) socket.resume();
+    if (request.complete) return;
+    unfinished.set(socket, request);
+    socket.setTimeout(requestTimeout);
+  };
+
   return {
+    counts,
+    openCount: (): number => open.size,
     add: (socket: Socket): void => {
-      const connection: Connection = { waiting: [], accepted: 0, acceptedAt: performance.now() };
-      connections.set(socket, connection);
+      if (open.size >= maxConnections) makeRoomFor(socket);
+      if (socket.destroyed) return;
+      open.add(socket);
+      fresh.add(socket);
       socket.once('close', () => forget(socket));
       // Node.js calls this once a response with `Connection: close` is sent.
       socket.destroySoon = () => endInStages(socket);
-      readInSlices(
-        socket,
-        () => (connection.waiting.length > 0 || isUnread(connection.current?.req)) && !lingering.has(socket),
-      );
+      readInSlices(socket, () => isUnread(busy.get(socket)?.req) && !lingering.has(socket));
     },
-    enqueue,
+    /** @throws STOP_PARSING if the request came before the response to the one before it was complete */
+    begin: (request: IncomingMessage, response: ServedResponse): void => {
+      const { socket } = request;
+      const current = busy.get(socket);
+      if (current !== undefined) {
+        closeBehind(socket, current);
+        throw STOP_PARSING;
+      }
+      for (const group of [fresh, kept, unfinished]) group.delete(socket);
+      busy.set(socket, response);
+      response.once('close', () => onResponded(socket, request));
+    },
+    closeBehind,
     endInStages,
     isLingering: lingering.has,
     stopLingering: lingering.stop,
-    /** Calls `handle` when it is the request's turn. `isLast`: no other request waits behind it. */
-    serve: (request: IncomingMessage, response: ServerResponse, handle: (isLast: boolean) => void): void => {
-      const { socket } = request;
-      const connection = connections.get(socket);
-      if (connection === undefined) return;
-      connection.last = response;
-      connection.unfinished = undefined;
-      enqueue(socket, () => {
-        connection.current = response;
-        response.once('close', () => startNext(socket, connection));
-        handle(connection.waiting.length === 0);
-      });
-    },
-    /** Calls `start` instead of handling the most recently read request. */
-    replaceLast: (socket: Socket, start: () => void): void => {
-      connections.get(socket)?.waiting.splice(-1, 1, start);
-    },
-    /** Requests in progress or waiting, and connections that linger. */
-    inUse: () => ({
-      requests: totalWaiting + [...connections.values()].filter(({ current }) => current !== undefined).length,
-      lingering: lingering.count(),
-    }),
-    find: (socket: Socket): Pick<Connection, 'current' | 'last' | 'unfinished'> | undefined => connections.get(socket),
-    /** Makes the last response on each connection close it, unless its header is already sent. */
+    /** The response in progress. */
+    current: (socket: Socket): ServedResponse | undefined => busy.get(socket),
+    /** Whether what arrives is the rest of a body whose request has its response. */
+    isAnswered: (socket: Socket): boolean => unfinished.get(socket)?.complete === false,
+    /** Requests in progress, and connections that linger. */
+    inUse: () => ({ requests: busy.size, lingering: lingering.count() }),
+    /** Makes each response close its connection, unless its header is already sent. */
     closeBehindResponses: (): void => {
-      for (const { current, waiting } of connections.values()) {
-        if (current && waiting.length === 0 && !current.headersSent) current.setHeader('Connection', 'close');
-      }
+      for (const response of busy.values()) if (!response.headersSent) response.setHeader('Connection', 'close');
     },
     /** Whether a response is complete but not yet sent. Node.js considers such a connection idle. */
-    isSending: (): boolean =>
-      connections.values().some(({ current }) => current?.writableEnded === true && !current.writableFinished),
-    /**
-     * Disconnects clients that have accepted no response bytes for `timeout` ms, or for the response's `allowedPause`. A client
-     * whose bytes are discarded may send all of them first.
-     */
-    disconnectStalled: (timeout: number): void => {
-      const now = performance.now();
-      for (const [socket, connection] of connections) {
-        const discarded = lingering.has(socket) ? socket.bytesRead : 0;
-        const accepted = socket.bytesWritten - socket.writableLength + discarded;
-        if (socket.writableLength === 0 || accepted !== connection.accepted) {
-          connection.accepted = accepted;
-          connection.acceptedAt = now;
-        } else if (now - connection.acceptedAt >= (connection.current?.locals?.allowedPause ?? timeout))
-          socket.destroy();
-      }
+    isSending: (): boolean => busy.values().some((response) => response.writableEnded && !response.writableFinished),
+    /** Closes a connection without traffic, unless the service has yet to respond, or the client to send its first header. */
+    onTimeout: (socket: Socket): void => {
+      if (socket.writableLength > 0 || kept.has(socket)) socket.destroy();
     },
     /**
-     * Closes connections whose clients are gone, which Node.js would notice only when it sends the response. A client that has
-     * ended its side may still wait for the response, or may have closed the connection. In the second case its system resets
-     * the connection when data arrives, here an interim response (RFC 9110 §15.2). An empty write detects a reset while the
-     * connection is not being read. A client that writes its whole body before it reads a response larger than the buffers of
-     * the system would wait for ever: the rest of a body that is not read is discarded once the response has begun.
+     * Looks after connections that are not read, because the body of their request is not wanted yet. An empty write detects
+     * a reset. A client that writes its whole body before it reads a response larger than the buffers of the system would
+     * wait for ever: the rest of its body is discarded once the response has begun.
      */
     probe: (): void => {
-      for (const [socket, { current }] of connections) {
-        if (current === undefined || !socket.writable) continue;
-        if (current.headersSent) {
-          const isLast = current.getHeader('Connection') === 'close';
-          if (isLast && isUnread(current.req)) lingering.discardInput(socket);
-        } else if (!socket.readableEnded) {
-          if (socket.isPaused()) socket.write(NOTHING);
-        } else if (current.req.httpVersion === '1.1') current.writeContinue();
+      for (const [socket, response] of busy) {
+        if (response.headersSent && response.getHeader('Connection') === 'close') {
+          if (isUnread(response.req)) lingering.discardInput(socket);
+        } else if (socket.isPaused() && socket.writable) socket.write(NOTHING);
       }
     },
   };

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { OperationalError, type StoreError } from '../errors.ts';
 import { CONNECT_NOT_ALLOWED, createRefusals, REQUEST_NOT_HTTP } from './client-errors.ts';
 import { createConnections } from './connections.ts';
@@ -18,48 +19,48 @@ type HttpServerOptions = {
   handler: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
   /** Default: the classes of Node.js. */
   classes?: MessageClasses;
-  /** How long a client may take to send a request, in ms. */
+  /** How long a client may take to send a header, or read nothing of its response, in ms. */
   requestTimeout: number;
-  /** How many connections may be open; further ones are closed immediately. */
+  /** How many connections may be open. A further one replaces the longest idle one; if none is idle, it is closed at once. */
   maxConnections?: number;
   /** The variables that configure the address, for error messages. */
   addressVariables?: string;
-  /** How often to check for slow requests, stalled responses and clients that are gone, in ms. */
+  /** How often to check for slow headers, and for clients that are gone, in ms. */
   checkInterval?: number;
   lingerTimes?: LingerTimes;
   /** Called with each error response that does not come from the handler. */
   onRefused?: ((error: StoreError) => void) | undefined;
+  logger?: Pick<Logger, 'info' | 'warn'>;
 };
 
 /** An HTTP server that stops without losing requests. */
 export const createHttpServer = (options: HttpServerOptions) => {
-  const { handler, classes, requestTimeout, maxConnections, lingerTimes, onRefused } = options;
+  const { handler, classes, requestTimeout, maxConnections, lingerTimes, onRefused, logger } = options;
   const { addressVariables = 'PORT or HOST', checkInterval = 1000 } = options;
   const server = createServer({
     ...classes,
-    requestTimeout,
+    // What reads a body limits its time.
+    requestTimeout: 0,
     headersTimeout: requestTimeout,
     // The app responds to a request without a Host with an Error.
     requireHostHeader: false,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     connectionsCheckingInterval: checkInterval,
   });
-  // A client that ends its side after its last request still gets its responses. The types of Node.js lack the option.
-  Object.assign(server, { httpAllowHalfOpen: true });
-  if (maxConnections !== undefined) server.maxConnections = maxConnections;
-  const connections = createConnections({ lingerTimes });
-  const { refuseRequest, refuseConnection, respondToClientError } = createRefusals({ connections, onRefused });
+  server.timeout = requestTimeout;
+  const connections = createConnections({ maxConnections, requestTimeout, lingerTimes, logger });
+  const { refuseRequest, refuseConnection, respondToClientError } = createRefusals({ connections, onRefused, logger });
   let closing = false;
-  const onRequest = (request: IncomingMessage, response: ServerResponse) =>
-    connections.serve(request, response, (isLast) => {
-      // Node.js loses the body of an Upgrade request. It would then wait for it, or continue parsing inside it.
-      if ((closing && isLast) || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
-      const target = toOriginForm(request.url ?? '');
-      if (target === undefined) return refuseRequest(response, REQUEST_NOT_HTTP);
-      request.url = target;
-      handler(request, response, () => refuseRequest(response, REQUEST_NOT_HTTP));
-    });
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    connections.begin(request, response);
+    if (closing) response.setHeader('Connection', 'close');
+    const target = toOriginForm(request.url ?? '');
+    if (target === undefined) return refuseRequest(response, REQUEST_NOT_HTTP);
+    request.url = target;
+    handler(request, response, () => refuseRequest(response, REQUEST_NOT_HTTP));
+  };
   server.on('connection', connections.add);
+  server.on('timeout', connections.onTimeout);
   server.on('request', onRequest);
   // By default, Node.js sends 100 Continue before the token is checked. The body reader sends it instead.
   server.on('checkContinue', onRequest);
@@ -69,17 +70,15 @@ export const createHttpServer = (options: HttpServerOptions) => {
     // Node.js removes its own listener. Without this one, a reset connection would crash the process.
     socket.on('error', () => {});
     // Node.js no longer tells a response in progress that the client reads, ends its side or is slow: it would never end.
-    if (connections.find(socket)?.current) socket.destroy();
+    if (connections.current(socket)) socket.destroy();
     else refuseConnection(socket, CONNECT_NOT_ALLOWED);
   });
   server.on('clientError', respondToClientError);
-  const check = () => {
-    connections.disconnectStalled(requestTimeout);
-    connections.probe();
-  };
   let connectionCheck: NodeJS.Timeout | undefined;
   return {
     inUse: connections.inUse,
+    /** The connections that are open, and since the start those that were refused and the requests that came too early. */
+    counts: () => ({ connections: connections.openCount(), ...connections.counts }),
     /** @returns the port */
     listen: async (host: string, port: number): Promise<number> => {
       try {
@@ -88,7 +87,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
         const advice = `Set ${addressVariables} to an address that the service can listen on.`;
         throw new OperationalError(`${(error as Error).message}. ${advice}`, { cause: error });
       }
-      connectionCheck = setInterval(check, checkInterval).unref();
+      connectionCheck = setInterval(connections.probe, checkInterval).unref();
       return (server.address() as AddressInfo).port;
     },
     /**

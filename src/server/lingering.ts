@@ -15,8 +15,8 @@ const STOPPING_TIME = 1000;
  */
 const MAX_LINGERING = 256;
 
-/** `timer` runs once the response is complete. */
-type Lingering = { endsAt: number; timer: NodeJS.Timeout | undefined };
+/** `endsAt`: in ms of the monotonic clock. `isOver`: the response is complete. */
+type Lingering = { endsAt: number; isOver: boolean };
 
 /**
  * Connections that are read only to discard what arrives. A client may write its whole request before it reads the
@@ -29,7 +29,7 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
   /** From now on, nothing that arrives is parsed. */
   const discardInput = (socket: Socket): void => {
     if (lingering.has(socket) || socket.destroyed) return;
-    const entry: Lingering = { endsAt: performance.now() + total, timer: undefined };
+    const entry: Lingering = { endsAt: performance.now() + total, isOver: false };
     lingering.set(socket, entry);
     // Those of readInSlices, which would pause the socket again.
     socket.removeAllListeners('resume');
@@ -38,11 +38,12 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
         socket.destroy();
         return;
       }
-      lingering.get(socket)?.timer?.refresh();
       // At most two pieces per turn: Node.js would read 2 MiB from each connection before any other event.
       socket.pause();
       setImmediate(() => socket.resume());
     });
+    // The client is gone. Node.js would report that its request is not complete.
+    socket.once('end', () => socket.end());
     socket.resume();
     if (lingering.size > MAX_LINGERING) destroyOne();
   };
@@ -50,9 +51,9 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
   /** The oldest whose response is complete, or else the oldest. */
   const destroyOne = () => {
     const entries = [...lingering];
-    const [socket] = entries.find(([, { timer }]) => timer !== undefined) ?? entries[0] ?? [];
+    const [socket] = entries.find(([, { isOver }]) => isOver) ?? entries[0] ?? [];
     if (socket === undefined) return;
-    remove(socket);
+    lingering.delete(socket);
     socket.destroy();
   };
 
@@ -60,22 +61,16 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
   const limitTime = (socket: Socket) => {
     const entry = lingering.get(socket);
     if (entry === undefined) return;
-    clearTimeout(entry.timer);
+    entry.isOver = true;
     if (isStopping) entry.endsAt = performance.now() + STOPPING_TIME;
-    entry.timer = setTimeout(() => socket.destroy(), isStopping ? STOPPING_TIME : idle).unref();
-  };
-
-  /** Stops the timer of a connection that is closed. */
-  const remove = (socket: Socket): void => {
-    clearTimeout(lingering.get(socket)?.timer);
-    lingering.delete(socket);
+    socket.setTimeout(isStopping ? STOPPING_TIME : idle, () => socket.destroy());
   };
 
   return {
     has: (socket: Socket): boolean => lingering.has(socket),
     count: (): number => lingering.size,
     discardInput,
-    remove,
+    remove: (socket: Socket): void => void lingering.delete(socket),
     /** Discards what arrives and, if the client does not close its side in time, destroys the connection. */
     add: (socket: Socket): void => {
       discardInput(socket);
@@ -84,7 +79,7 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
     /** Shortens the times, so that lingering connections do not delay the stop of the server. */
     stop: (): void => {
       isStopping = true;
-      for (const [socket, { timer }] of lingering) if (timer !== undefined) limitTime(socket);
+      for (const [socket, { isOver }] of lingering) if (isOver) limitTime(socket);
     },
   };
 };

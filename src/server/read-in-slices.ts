@@ -8,6 +8,8 @@ const SLICE = 4096;
  * one-byte chunks takes nearly a millisecond.
  */
 const TURN = 0.5;
+/** A handler of a request throws it so that Node.js parses nothing that follows on the connection. */
+export const STOP_PARSING = new Error('Nothing that follows is parsed.');
 
 /**
  * Makes Node.js parse incoming data in slices, and pauses while the connection `isHeld`. By default, Node.js parses
@@ -15,8 +17,15 @@ const TURN = 0.5;
  * chunks of a body. Other connections get a turn after each TURN. Wraps Node's own `data` listener. Also pauses again after Node.js resumes the socket, as it does after each request.
  */
 export const readInSlices = (socket: Socket, isHeld: () => boolean): void => {
-  const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
-  if (parse === undefined) return;
+  const [onBytes] = socket.listeners('data') as ((bytes: Buffer) => void)[];
+  if (onBytes === undefined) return;
+  const parse = (bytes: Buffer) => {
+    try {
+      onBytes(bytes);
+    } catch (error) {
+      if (error !== STOP_PARSING) throw error;
+    }
+  };
   /** Whether the next slice waits, and whether the socket is to be resumed for it. */
   let isResting = false;
   let mustResume = false;
@@ -50,6 +59,6 @@ export const readInSlices = (socket: Socket, isHeld: () => boolean): void => {
     mustResume = true;
     if (isResting || isHeld()) socket.pause();
   };
-  socket.off('data', parse).on('data', onData);
+  socket.off('data', onBytes).on('data', onData);
   socket.on('resume', onResume);
 };

@@ -1,19 +1,25 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
-import { waitForBlocked } from '../support/lock-table.ts';
+import { blockedStatements } from '../support/lock-table.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const start = useTestServices();
 let service: TestService;
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
 
-const open = async () => {
+const open = async (text = '') => {
   const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+  sockets.push(socket);
   socket.on('error', () => {});
   await once(socket, 'connect');
+  if (text !== '') socket.write(text);
   return socket;
 };
 
@@ -23,32 +29,83 @@ const send = async (socket: Socket, text: string) => {
   return String(answer);
 };
 
-/** @returns the answer, or an empty string if the service closes the connection instead */
-const tryToSend = (socket: Socket, text: string) =>
-  Promise.race([send(socket, text), once(socket, 'close').then(() => '')]).catch(() => '');
-
 const READY = 'GET /readyz HTTP/1.1\r\nHost: store\r\n\r\n';
+const OK = /^HTTP\/1\.1 200 /;
+/** Opens a connection and sends a request on it. */
+const openUsed = async () => {
+  const socket = await open();
+  expect(await send(socket, READY)).toMatch(OK);
+  return socket;
+};
 
-test('the service closes connections above MAX_CONNECTIONS and serves those below', async () => {
-  service = await start({ MAX_CONNECTIONS: '3' });
-  const sockets = [await open(), await open(), await open()];
-  for (const socket of sockets) expect(await send(socket, READY)).toMatch(/^HTTP\/1\.1 200 /);
-  const fourth = await open();
-  await once(fourth, 'close');
-  const [first] = sockets as [Socket];
-  first.destroy();
-  let answer = '';
-  await waitUntil('the place of the first connection', async () => {
-    answer = await tryToSend(await open(), READY);
-    return answer !== '';
+describe('once MAX_CONNECTIONS are open', () => {
+  const MAX = 4;
+  /** @param metrics where they are served */
+  const startFull = async () => {
+    service = await start({ MAX_CONNECTIONS: String(MAX), METRICS_PORT: '0' });
+  };
+  const counted = async () => {
+    const { value } = await service.metrics();
+    const names = ['connections', 'connections_limit', 'refused_connections_total'];
+    return names.map((name) => value(`plant_store_http_${name}`));
+  };
+  const warnings = () => service.log.filter(({ msg }) => msg.startsWith('MAX_CONNECTIONS is reached'));
+  const read = () => `GET /plants/1 HTTP/1.1\r\nHost: store\r\nAuthorization: Bearer ${service.token}\r\n\r\n`;
+  const closedOf = (list: Socket[]) => list.map(({ closed }) => closed);
+
+  test('those that never sent a complete request make room for new ones, the oldest first', async () => {
+    await startFull();
+    const used = await openUsed();
+    const fresh = [await open(), await open('GET /readyz HTTP/1.1\r\nHost'), await open()];
+    // Used again, though longer open than the others.
+    for (const _ of fresh) expect(await send(await open(), READY)).toMatch(OK);
+    await waitUntil('their end', () => fresh.every(({ closed }) => closed));
+    expect(used.closed).toBe(false);
+    expect(await counted()).toEqual([MAX, MAX, 0]);
+    expect(warnings()).toHaveLength(1);
   });
-  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+
+  test('then those that have been idle longest', async () => {
+    await startFull();
+    const used = [await openUsed(), await openUsed(), await openUsed(), await openUsed()] as const;
+    // The first is now the last that was idle.
+    expect(await send(used[0], READY)).toMatch(OK);
+    const later = [await openUsed(), await openUsed()];
+    await waitUntil('the end of two', () => used.filter(({ closed }) => closed).length === 2);
+    expect(closedOf([...used, ...later])).toEqual([false, true, true, false, false, false]);
+  });
+
+  test('but none whose request is in progress: new ones are then closed at once, counted, and logged once a minute', async () => {
+    await startFull();
+    const unlock = await lockPlants(service.database.url);
+    const busy: Socket[] = [];
+    for (let count = 0; count < MAX; count++) busy.push(await open(read()));
+    await waitUntil('the requests', () => service.inUse().requests === MAX);
+    await waitUntil('their statements', async () => (await blockedStatements(service.database)).length > 0);
+    for (let count = 0; count < 3; count++) await once((await open()).resume(), 'close');
+    expect(closedOf(busy)).toEqual(busy.map(() => false));
+    expect(await counted()).toEqual([MAX, MAX, 3]);
+    expect(warnings()).toMatchObject([{ level: 'warn', maxConnections: MAX, refused: 1 }]);
+    const answers = busy.map((socket) => once(socket, 'data'));
+    await unlock();
+    for (const [answer] of await Promise.all(answers)) expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
+    expect(await send(await open(), READY)).toMatch(OK);
+  });
+
+  test('a client that reads nothing of its response holds up others no longer', async () => {
+    await startFull();
+    const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: store\r\n\r\n';
+    for (let count = 0; count < MAX; count++) (await open(page)).pause();
+    await waitUntil(
+      'a place',
+      async () => (await fetch(`${service.baseUrl}/livez`).catch(() => undefined))?.ok === true,
+    );
+  });
 });
 
 test('a service that stops accepts requests for SHUTDOWN_DELAY and reports that it is not ready', async () => {
   service = await start({ SHUTDOWN_DELAY: '1' });
-  const idle = await open();
-  expect(await send(idle, READY)).toMatch(/^HTTP\/1\.1 200 /);
+  const idle = await openUsed();
   const stopped = service.stopServer();
   const ready = await service.agent.get('/readyz');
   expect([ready.status, ready.body]).toEqual([
@@ -62,27 +119,4 @@ test('a service that stops accepts requests for SHUTDOWN_DELAY and reports that 
   expect(await send(idle, READY)).toMatch(/^HTTP\/1\.1 503 .*\r\nConnection: close\r\n/s);
   await stopped;
   await expect(fetch(`${service.baseUrl}/livez`)).rejects.toThrow('fetch failed');
-});
-
-test('pipelined requests are all answered at shutdown, and only the last answer closes the connection', async () => {
-  service = await start();
-  const client = await open();
-  const unlock = await lockPlants(service.database.url);
-  const read = `GET /plants/1 HTTP/1.1\r\nHost: store\r\nAuthorization: Bearer ${service.token}\r\n\r\n`;
-  let answers = '';
-  client.on('data', (chunk) => (answers += chunk));
-  // Now, because the connection may close before the lock is released.
-  const closed = once(client, 'close');
-  client.write(read + READY + READY);
-  await waitForBlocked(service.database, 'FROM plants');
-  const stopped = service.stopServer();
-  await unlock();
-  await closed;
-  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 503', 'HTTP/1.1 503']);
-  expect(answers.match(/^Connection: \S+/gm)).toEqual([
-    'Connection: keep-alive',
-    'Connection: keep-alive',
-    'Connection: close',
-  ]);
-  await stopped;
 });

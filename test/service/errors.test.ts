@@ -340,9 +340,7 @@ describe('requests that are not valid HTTP', () => {
   });
 
   test('after a valid request do not replace its response', async () => {
-    expect(await sendRaw(`${post(1601)}garbage\r\n\r\n`)).toMatch(
-      /^HTTP\/1\.1 200 [\s\S]*\{"name":"Fir"\}HTTP\/1\.1 400 [\s\S]*"error":1006/,
-    );
+    expect(await sendRaw(`${post(1601)}garbage\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"name":"Fir"\}$/);
     expect((await service.stored('1601'))?.name).toBe('Fir');
   });
 });

@@ -52,7 +52,7 @@ const start = () => {
     requireWriteScope: pass,
     requireBothScopes: pass,
     readKey: createKeyReader({ isDistributed: repository.isDistributed }),
-    bodies: { limit: 1_000_000, slots },
+    bodies: { limit: 1_000_000, timeout: 10_000, slots },
     outputBudget: createOutputBudget({ limit: 1_000_000 }),
   })(app);
   // A batch is sent in another turn of the event loop.

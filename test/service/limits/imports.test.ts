@@ -134,13 +134,12 @@ describe('a body without a row', () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     const request = Object.assign(new PassThrough(), { headers: { 'content-type': 'application/x-ndjson' } });
     const read = createImportBodyReader({
-      bodies: { limit: 1_048_576, slots: createBodySlots({ count: 1 }) },
+      bodies: { limit: 1_048_576, timeout: 3_600_000, slots: createBodySlots({ count: 1 }) },
       rowTimeout: ROW_TIMEOUT,
     });
     const response = { locals: {}, destroyed: false } as unknown as Response;
     const ending = new AbortController();
-    const end = (error: unknown) => ending.abort(error);
-    const rows = read(request as unknown as Request, response, { end, onNoRows: () => {} })(ending.signal);
+    const rows = read(request as unknown as Request, response, { onNoRows: () => {} })(ending);
     let count = 0;
     let code: number | undefined;
     const reading = (async () => {
