@@ -21,7 +21,7 @@ export type RequestLimits = {
   tokenCheckInterval: number;
   /** How often expired Idempotency-Keys and ended windows of rate limits are deleted. */
   sweepInterval: number;
-  /** How often slow requests, stalled responses and clients that are gone are looked for. */
+  /** How often slow headers, and clients that reset a connection that is not being read, are looked for. */
   connectionCheckInterval: number;
   searches: BatchLimits;
   changes: BatchLimits;

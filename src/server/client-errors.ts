@@ -1,10 +1,10 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { errors, StoreError } from '../errors.ts';
+import { StoreError } from '../errors.ts';
 import { toErrorResponse } from '../http/error-response.ts';
 import { DEFAULT_HEADERS } from '../http/response-headers.ts';
-import { JSON_TYPE, sendJson } from '../http/send-json.ts';
+import { sendJson } from '../http/send-json.ts';
 import type { Connections, ServedResponse } from './connections.ts';
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
@@ -31,22 +31,19 @@ type ClientError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: n
 
 /** Responds to data and requests that never reach the app. */
 export const createRefusals = ({ connections, onRefused = () => {}, logger }: RefusalsOptions) => {
-  const refused = (error: StoreError, socket: Socket | null) => {
-    onRefused(error);
-    const { code, status } = errors[error.kind];
-    logger?.info({ address: socket?.remoteAddress, status, error: code }, 'request refused');
-  };
-
   /** Responds to a request with a malformed body or a target that is not a path, and closes the connection. */
   const refuseRequest = (response: ServedResponse, error: StoreError): void => {
     if (response.headersSent) {
       if (!response.writableFinished) response.destroy();
       return;
     }
+    const { status, headers, body } = toErrorResponse(error);
     // Express logs and counts what it handles.
     if (response.locals) response.locals.error = error;
-    else refused(error, response.socket);
-    const { status, headers, body } = toErrorResponse(error);
+    else {
+      onRefused(error);
+      logger?.info({ address: response.socket?.remoteAddress, status, error: body.error }, 'request refused');
+    }
     response.statusCode = status;
     response.setHeaders(new Map(Object.entries({ ...DEFAULT_HEADERS, ...headers, Connection: 'close' })));
     sendJson(response, body);
@@ -54,26 +51,18 @@ export const createRefusals = ({ connections, onRefused = () => {}, logger }: Re
 
   /** Responds to data that is not a request, and closes the connection. */
   const refuseConnection = (socket: Socket, error: StoreError): void => {
-    refused(error, socket);
-    const { status, headers, ...content } = toErrorResponse(error);
-    const body = JSON.stringify(content.body);
-    const all = {
-      Date: new Date().toUTCString(),
-      'Content-Type': JSON_TYPE,
-      'Content-Length': Buffer.byteLength(body),
-      Connection: 'close',
-      ...DEFAULT_HEADERS,
-      ...headers,
-    };
-    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-    connections.endInStages(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+    const request = Object.assign(new IncomingMessage(socket), { httpVersionMajor: 1, httpVersionMinor: 1 });
+    const response = new ServerResponse(request);
+    response.assignSocket(socket);
+    response.once('finish', () => connections.endInStages(socket));
+    refuseRequest(response, error);
   };
 
   /** Responds with an Error to data that Node.js cannot parse, unless it comes before or with the response to a request. */
   const respondToClientError = (error: ClientError, socket: Socket): void => {
     // The rest of its request no longer matters.
     if (connections.isLingering(socket)) return;
-    const current: ServerResponse | undefined = connections.current(socket);
+    const current = connections.current(socket);
     if (GONE.includes(error.code ?? '') || !socket.writable) socket.destroy();
     else if (current?.req.complete) connections.closeBehind(socket, current);
     else if (current) refuseRequest(current, BODY_NOT_HTTP);

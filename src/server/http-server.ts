@@ -25,7 +25,7 @@ type HttpServerOptions = {
   maxConnections?: number;
   /** The variables that configure the address, for error messages. */
   addressVariables?: string;
-  /** How often to check for slow headers, and for clients that are gone, in ms. */
+  /** How often to look for slow headers, and for clients that reset a connection that is not being read, in ms. */
   checkInterval?: number;
   lingerTimes?: LingerTimes;
   /** Called with each error response that does not come from the handler. */

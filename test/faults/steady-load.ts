@@ -1,16 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
 import { createLedger } from './ledger.ts';
-import { createPipelinedClient } from './pipelined-client.ts';
+import { createRawClient } from './raw-client.ts';
 
 /** In ms. */
 const TICK = 10;
 
 type SteadyLoadOptions = { url: string; token: string; connections: number };
 
-/** Sends requests at a fixed rate, regardless of responses, or one after another on each connection. */
+/** Sends requests at a fixed rate, or as fast as responses arrive; on each connection one after another. */
 export const createSteadyLoad = async ({ url, token, connections }: SteadyLoadOptions) => {
   const ledger = createLedger();
-  const clients = await Promise.all(Array.from({ length: connections }, () => createPipelinedClient(url, token)));
+  const clients = await Promise.all(Array.from({ length: connections }, () => createRawClient(url, token)));
 
   return {
     ledger,

@@ -8,7 +8,7 @@ import { errors } from '../../../src/errors.ts';
 import { type Conversation, conversation } from '../../support/fuzz/conversations.ts';
 import { TOKEN } from '../../support/fuzz/request-parts.ts';
 import { createTally } from '../../support/fuzz/tally.ts';
-import { exchangeBytes, type RawAnswer } from '../../support/raw-http.ts';
+import { exchangeInTurn, type RawAnswer } from '../../support/raw-http.ts';
 import { startStore } from '../../support/store-process.ts';
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -93,14 +93,13 @@ const faultsOfLog = (): string[] => {
   return lines.length > INPUTS / 4 ? lines.filter((line) => !isFine(line)) : [`only ${lines.length} lines`];
 };
 
-/** Sends a conversation on one connection, and waits until the store closes it. */
+/** Sends a conversation on one connection, one framed request after another, and waits until the store closes it. */
 const hold = async (sent: Conversation): Promise<{ sent: Conversation; answers: RawAnswer[]; fault?: string }> => {
   // If an input ends inside a trailer, the first one is read as the rest of the trailer.
-  const goodbyes = sent.framed ? [GOODBYE] : [GOODBYE, GOODBYE];
-  const text = Buffer.concat([...sent.requests, ...goodbyes]).toString('latin1');
-  const bytes = Buffer.from(text.replaceAll(TOKEN, store.token), 'latin1');
+  const all = sent.framed ? [...sent.requests, GOODBYE] : [Buffer.concat([...sent.requests, GOODBYE, GOODBYE])];
+  const requests = all.map((bytes) => Buffer.from(bytes.toString('latin1').replaceAll(TOKEN, store.token), 'latin1'));
   try {
-    const answers = await exchangeBytes({ port: Number(new URL(store.url).port), bytes, deadline: DEADLINE });
+    const answers = await exchangeInTurn({ port: Number(new URL(store.url).port), requests, deadline: DEADLINE });
     return { sent, answers };
   } catch (error) {
     return { sent, answers: [], fault: String(error) };

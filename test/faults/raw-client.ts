@@ -5,21 +5,29 @@ import type { Answer, PlantClient } from './post-plant.ts';
 const HEADER_END = '\r\n\r\n';
 
 /**
- * A client that pipelines requests (RFC 9112 §9.3.2) and needs little CPU. If its connection breaks, requests in progress get
+ * A client that sends one request after another on a connection and needs little CPU. If its connection breaks, its requests get
  * no response.
  */
-export const createPipelinedClient = async (baseUrl: string, token: string): Promise<PlantClient> => {
+export const createRawClient = async (baseUrl: string, token: string): Promise<PlantClient> => {
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname).setNoDelay().setEncoding('utf8');
   await once(socket, 'connect');
   const head =
     `POST /plants HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n` +
     'Content-Type: application/json\r\nContent-Length: ';
-  const underWay: { sentAt: number; resolve: (answer: Answer) => void }[] = [];
+  /** The first one is sent. */
+  const requests: { body: string; sentAt: number; resolve: (answer: Answer) => void }[] = [];
   let received = '';
 
+  const sendFirst = () => {
+    const [request] = requests;
+    if (request === undefined) return;
+    request.sentAt = performance.now();
+    socket.write(`${head}${request.body.length}${HEADER_END}${request.body}`);
+  };
   const settle = (status: number, body: string) => {
-    const request = underWay.shift();
+    const request = requests.shift();
+    sendFirst();
     const { error: code = 0, message = '' } = (status === 200 ? {} : JSON.parse(body)) as {
       error?: number;
       message?: string;
@@ -36,7 +44,7 @@ export const createPipelinedClient = async (baseUrl: string, token: string): Pro
   });
   socket.on('error', () => {});
   socket.on('close', () => {
-    for (const { sentAt, resolve } of underWay.splice(0))
+    for (const { sentAt, resolve } of requests.splice(0))
       resolve({ status: 0, code: 0, message: 'the connection was closed', wait: performance.now() - sentAt });
   });
 
@@ -44,8 +52,8 @@ export const createPipelinedClient = async (baseUrl: string, token: string): Pro
     post: (id) =>
       new Promise((resolve) => {
         const body = `{"id":${id},"name":"Fir","tag":"Abies"}`;
-        underWay.push({ sentAt: performance.now(), resolve });
-        socket.write(`${head}${body.length}${HEADER_END}${body}`);
+        requests.push({ body, sentAt: performance.now(), resolve });
+        if (requests.length === 1) sendFirst();
       }),
     close: () => socket.destroy(),
   };
