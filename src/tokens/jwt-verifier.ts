@@ -5,6 +5,7 @@ import {
   type JWKSCacheInput,
   type JWTPayload,
   type JWTVerifyGetKey,
+  type JWTVerifyOptions,
   jwksCache,
   jwtVerify,
 } from 'jose';
@@ -15,6 +16,10 @@ import { type CheckedToken, hashTokenText, SCOPES } from './token.ts';
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 /** How far the clocks of the identity provider and the service may differ, in seconds. */
 const CLOCK_TOLERANCE = 5;
+/** How many keys are tried for a token whose header fits several of them, to bound the work for a wrong token. */
+const MAX_TRIED_KEYS = 10;
+/** The maximum number of characters of a claim in the log. */
+const SHOWN_CLAIM = 200;
 const JWT_PATTERN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 export type JwtVerifierOptions = {
@@ -24,16 +29,18 @@ export type JwtVerifierOptions = {
   audience: string;
   jwksUrl: string;
   onRefreshFailed: (error: Error) => void;
+  /** Called with why a token is refused: no part of it but the claim at fault, and that only if its signature is right. */
+  onRefused: (reason: string) => void;
 };
 
 /**
  * Verifies signed tokens (JWT, RFC 7519) of an identity provider: signature, issuer, audience, `exp` and `nbf` (RFC
- * 9068 §4). `scope` contains the scopes (RFC 8693 §4.2).
+ * 9068 §4). The scopes are in `scope` (RFC 8693 §4.2) or `scp`, each a string or an array.
  * @returns a function that returns undefined for any other text
  * @throws {StoreError} code 1503
  */
-export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: JwtVerifierOptions) => {
-  const getKey = createRemoteKeys({ url: jwksUrl, onRefreshFailed });
+export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, onRefused, ...expected }: JwtVerifierOptions) => {
+  const { getKey, refresh } = createRemoteKeys({ url: jwksUrl, onRefreshFailed });
   const options = {
     ...expected,
     algorithms: ALGORITHMS,
@@ -42,28 +49,62 @@ export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, ...expected }: Jwt
   };
   return async (text: string): Promise<CheckedToken | undefined> => {
     if (!JWT_PATTERN.test(text)) return undefined;
+    const verify = () => tryKeys(text, getKey, options);
     try {
-      return toToken((await jwtVerify(text, getKey, options)).payload);
+      const { payload } = await verify().catch(async (error) => {
+        // The key may be a new one without an id of its own.
+        if (!(isSignatureWrong(error) && (await refresh()))) throw error;
+        return verify();
+      });
+      return toToken(payload);
     } catch (error) {
-      if (error instanceof errors.JOSEError) return undefined;
+      if (error instanceof errors.JOSEError) return void onRefused(reasonOf(error));
       if (error instanceof StoreError) throw error;
       throw identityProviderUnreachable('the key of a token cannot be used', error);
     }
   };
 };
 
-const toToken = ({ sub, exp = 0, ...claims }: JWTPayload): CheckedToken | undefined =>
-  typeof sub === 'string'
-    ? {
-        name: nameOf(sub),
-        scopes: scopesOf(claims),
-        expiresAt: new Date((exp + CLOCK_TOLERANCE) * 1000),
-        revokedAt: null,
-      }
-    : undefined;
+const isSignatureWrong = (error: unknown) => error instanceof errors.JWSSignatureVerificationFailed;
 
-const scopesOf = ({ scope }: JWTPayload) => {
-  const granted = typeof scope === 'string' ? scope.split(' ') : [];
+/** Without a `kid`, or with one that several keys share, a key set does not tell which of its keys signed a token. */
+const tryKeys = async (text: string, getKey: JWTVerifyGetKey, options: JWTVerifyOptions) => {
+  try {
+    return await jwtVerify(text, getKey, options);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    let tried = 0;
+    for await (const key of error) {
+      const verified = await jwtVerify(text, key, options).catch((failure) => {
+        if (!isSignatureWrong(failure)) throw failure;
+      });
+      if (verified) return verified;
+      tried += 1;
+      if (tried === MAX_TRIED_KEYS) break;
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+};
+
+const reasonOf = (error: errors.JOSEError): string => {
+  if (!(error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired)) return error.message;
+  return `${error.message}: ${JSON.stringify(error.payload[error.claim])?.slice(0, SHOWN_CLAIM)}`;
+};
+
+const toToken = (payload: JWTPayload): CheckedToken => {
+  const { sub, exp = 0, scope, scp } = payload;
+  if (typeof sub !== 'string')
+    throw new errors.JWTClaimValidationFailed('"sub" claim must be a string', payload, 'sub', 'invalid');
+  return {
+    name: nameOf(sub),
+    scopes: scopesOf([scope, scp].flat()),
+    expiresAt: new Date((exp + CLOCK_TOLERANCE) * 1000),
+    revokedAt: null,
+  };
+};
+
+const scopesOf = (claims: unknown[]) => {
+  const granted = claims.flatMap((claim) => (typeof claim === 'string' ? claim.split(' ') : []));
   return SCOPES.filter((name) => granted.includes(name));
 };
 
@@ -97,7 +138,7 @@ type RemoteKeysOptions = { url: string; onRefreshFailed: (error: Error) => void 
  * `kid` and `alg` of the token's header only. If a refresh fails, the current keys stay in use.
  * @throws {StoreError} code 1503
  */
-const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): JWTVerifyGetKey => {
+const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions) => {
   const cache: JWKSCacheInput = {};
   // The query may contain a key, and so may a URL that the provider redirects to.
   const shownUrl = new URL(url).origin + new URL(url).pathname;
@@ -116,7 +157,7 @@ const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): JWTVerif
     },
   });
   const isOld = () => 'uat' in cache && Date.now() >= cache.uat + REFRESH_AGE;
-  return async (header, token) => {
+  const getKey: JWTVerifyGetKey = async (header, token) => {
     if (isOld() && mayFetch()) keys.reload().catch(onRefreshFailed);
     try {
       return await keys(header, token);
@@ -124,6 +165,20 @@ const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions): JWTVerif
       if (isTokensFault(error)) throw error;
       throw identityProviderUnreachable(`no usable keys at ${shownUrl}`, error);
     }
+  };
+  return {
+    getKey,
+    /** Fetches the keys again, as for an unknown key id. @returns whether there is a newer set now */
+    refresh: async (): Promise<boolean> => {
+      if (keys.coolingDown) return false;
+      return keys.reload().then(
+        () => true,
+        (error) => {
+          onRefreshFailed(error);
+          return false;
+        },
+      );
+    },
   };
 };
 

@@ -13,7 +13,7 @@ type TokensOptions = {
   /** `tokenCheckInterval`: of requests that stream, in ms. */
   limits: TokenLimits & { tokenCheckInterval: number };
   /** Undefined: no tokens but the store's own. */
-  identityProvider: Omit<JwtVerifierOptions, 'onRefreshFailed'> | undefined;
+  identityProvider: Omit<JwtVerifierOptions, 'onRefreshFailed' | 'onRefused'> | undefined;
   /** Per number of seconds. Undefined: no limit. */
   rateLimit: { requests: number; seconds: number } | undefined;
   /** Called with each queue of look-ups. */
@@ -27,7 +27,8 @@ export const createTokens = (options: TokensOptions) => {
   const repository = createTokenRepository({ database });
   const onRefreshFailed = (error: Error) =>
     logger.warn({ err: error }, 'could not refresh the keys of the identity provider');
-  const verifyJwt = identityProvider && createJwtVerifier({ ...identityProvider, onRefreshFailed });
+  const onRefused = (reason: string) => logger.info({ reason }, 'a token of the identity provider was refused');
+  const verifyJwt = identityProvider && createJwtVerifier({ ...identityProvider, onRefreshFailed, onRefused });
   const verifyToken = createTokenVerifier({ tokens: repository, limits, watchQueue, verifyJwt });
   const requireScope = createRequireScope({
     verifyToken,

@@ -15,13 +15,16 @@ let keys: JWK[];
 let respond: () => Response;
 let signingKey: CryptoKey;
 let publicKey: JWK;
+let otherKey: JWK;
 beforeAll(async () => {
-  const pair = await generateKeyPair('ES256');
+  const [pair, other] = [await generateKeyPair('ES256'), await generateKeyPair('ES256')];
   signingKey = pair.privateKey;
   publicKey = { ...(await exportJWK(pair.publicKey)), alg: 'ES256', use: 'sig' };
+  otherKey = { ...(await exportJWK(other.publicKey)), alg: 'ES256', use: 'sig' };
 });
 
 let fetches: number;
+let refusals: string[];
 let elapsed: number;
 beforeEach(() => {
   keys = [{ ...publicKey, kid: 'known' }];
@@ -56,11 +59,17 @@ const turn = async () => {
 const start = () => {
   jest.setSystemTime(NOW);
   fetches = 0;
+  refusals = [];
   const unused = {} as BatchLimits;
   const verify = createTokenVerifier({
     tokens: { findByHashes: async () => [] },
     limits: { tokens: unused, newTokens: unused },
-    verifyJwt: createJwtVerifier({ ...PROVIDER, jwksUrl: 'https://login.example/jwks', onRefreshFailed: () => {} }),
+    verifyJwt: createJwtVerifier({
+      ...PROVIDER,
+      jwksUrl: 'https://login.example/jwks',
+      onRefreshFailed: () => {},
+      onRefused: (reason) => refusals.push(reason),
+    }),
   });
   const outcome = (text: string, again?: 'again') =>
     verify(text, again).then(
@@ -126,11 +135,26 @@ describe('a token of the identity provider', () => {
     },
   );
 
-  test.each([
-    ['two keys may have signed it', ['known', 'other']],
-    ['no key is left', []],
-  ])('without a key id is refused, as any wrong token, if %s', async (_title, kids) => {
-    keys = kids.map((kid) => ({ ...publicKey, kid }));
+  edge('tokens/jwt-verifier.ts MAX_TRIED_KEYS', 'without a key id may be signed with the tenth key that fits', {
+    is: [true, true, false],
+    of: async (place) => {
+      const others = Array.from({ length: place - 1 }, (_, index) => ({ ...otherKey, kid: `other-${index}` }));
+      keys = [...others, { ...publicKey, kid: 'known' }];
+      return start().outcome(await sign({}, ''));
+    },
+  });
+  edge('tokens/jwt-verifier.ts SHOWN_CLAIM', 'has 200 characters of a wrong claim in the log', {
+    is: [true, true, false],
+    of: async (length) => {
+      // With its quotes.
+      const iss = 'x'.repeat(length - 2);
+      await start().outcome(await sign({ iss }));
+      return refusals[0]?.endsWith(`: "${iss}"`);
+    },
+  });
+
+  test('without a key id is refused, as any wrong token, if no key is left', async () => {
+    keys = [];
     expect(await start().outcome(await sign({}, ''))).toBe(false);
   });
 });
