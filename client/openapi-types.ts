@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 4c772464c608ea0bf37691fdd039ea5a6ab7dbbe850ea117340ded9dffbe9eb7
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 7ba71862e8d9110f8da39f6d5cbc072ca9e58f2133ef7041f3259a77e037304e
 export interface paths {
     "/plants": {
         parameters: {
@@ -383,8 +383,8 @@ export interface components {
          */
         ETag: string;
         /**
-         * @description The URL of the next page (RFC 8288).
-         * @example </plants?limit=97&cursor=MTc>; rel="next"
+         * @description The URL of the next page, relative to the URL of this one (RFC 8288).
+         * @example <?limit=97&cursor=MTc>; rel="next"
          */
         Link: string;
         /**

@@ -9,7 +9,7 @@ import { parseQuery } from './http/parse-request.ts';
 import { createCors, setDefaultHeaders } from './http/response-headers.ts';
 import type { OutputBudget } from './http/send-json.ts';
 import { createRequestLog } from './observability/request-log.ts';
-import { createOpenApiDocument } from './openapi-document.ts';
+import { openApiDocument } from './openapi-document.ts';
 import { toStoreError } from './to-store-error.ts';
 
 type AppOptions = {
@@ -42,7 +42,7 @@ export const createApp = ({ config, logger, observers, features, health, outputB
   // One router, so that no request has to pass several.
   const router = Router({ strict: true, caseSensitive: true });
   for (const addRoutes of features) addRoutes(router);
-  addDocumentationRoutes(router, { basePath, document: createOpenApiDocument({ basePath }) });
+  addDocumentationRoutes(router, { basePath, document: openApiDocument });
   app.use(basePath || '/', router);
   app.use(createIndexRoutes({ basePath }));
   app.use(health);

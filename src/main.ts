@@ -14,7 +14,7 @@ import { addTokenCommands } from './commands/token-commands.ts';
 import { explainError, withSession } from './commands/with-database.ts';
 import { readConfig } from './config/config.ts';
 import { migrate } from './database/migrate.ts';
-import { createOpenApiDocument } from './openapi-document.ts';
+import { openApiDocument } from './openapi-document.ts';
 import { version } from './version.ts';
 
 const EXIT_CODES = { success: 0, failure: 1, usageError: 2 };
@@ -57,7 +57,7 @@ program
 program
   .command('openapi')
   .description('print the OpenAPI document that is served at /openapi.json')
-  .action(() => print(`${JSON.stringify(createOpenApiDocument(config()), null, 2)}\n`));
+  .action(() => print(`${JSON.stringify(openApiDocument, null, 2)}\n`));
 addImportCommand(program, config);
 addExportCommand(program, config);
 addSearchIndexCommand(program, config);

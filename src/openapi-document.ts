@@ -90,14 +90,12 @@ const TOKEN_ERRORS = [
 
 const { paths, responses } = describePaths(GROUPS, TOKEN_ERRORS);
 
-/**
- * The OpenAPI 3.1 document, generated from the schemas that validate requests and from the error codes.
- * `basePath` has no trailing slash.
- */
-export const createOpenApiDocument = ({ basePath }: { basePath: string }) => ({
+/** The OpenAPI 3.1 document, generated from the schemas that validate requests and from the error codes. */
+export const openApiDocument = {
   openapi: '3.1.1',
   info: INFO,
-  servers: [{ url: basePath || '/', description: 'This service' }],
+  // Relative to the URL of this document, which has the base path and the prefix that a proxy may strip.
+  servers: [{ url: '.', description: 'This service' }],
   tags: GROUPS.map(({ name, description }) => ({ name, description })),
   paths,
   components: {
@@ -112,6 +110,4 @@ export const createOpenApiDocument = ({ basePath }: { basePath: string }) => ({
     responses,
     examples: describeExamples(Object.values(errors).filter((error) => !otherErrors.includes(error))),
   },
-});
-
-export type OpenApiDocument = ReturnType<typeof createOpenApiDocument>;
+};

@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
 import type { Router } from 'express';
 import { errors } from '../errors.ts';
-import { errorPath } from '../http/error-response.ts';
 import { addGet } from '../http/handle-error.ts';
 import { createFixedContent } from '../http/preconditions.ts';
 import { renderErrorPage } from './error-page.ts';
@@ -43,10 +42,10 @@ export const addDocumentationRoutes = (router: Router, options: DocumentationRou
   serve('/docs', '.html', readFileSync(join(ownFiles, 'index.html')));
   serve('/docs/errors', '.html', renderErrorPage(basePath));
   for (const file of FILES) serve(`/docs/${basename(file)}`, extname(file), readFileSync(file));
-  for (const path of ['/docs', '/docs/errors']) addGet(router, `${path}/`, redirectTo(`${basePath}${path}`));
+  for (const path of ['/docs', '/docs/errors']) addGet(router, `${path}/`, redirectTo(`../${basename(path)}`));
   addGet(router, '/docs/errors/:code', (request, response, next) => {
     const error = Object.values(errors).find(({ code }) => `${code}` === request.params.code);
-    if (error) redirectTo(`${basePath}${errorPath(error.code)}`)(request, response, next);
+    if (error) redirectTo(`../errors#${error.code}`)(request, response, next);
     else next('route');
   });
 };

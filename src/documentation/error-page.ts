@@ -1,6 +1,5 @@
 import { STATUS_CODES } from 'node:http';
 import { type ErrorCode, errors } from '../errors.ts';
-import { errorPath } from '../http/error-response.ts';
 import { exampleOf } from '../openapi/describe-paths.ts';
 
 /** The page with a section for each error, to which the `type` of problem details links. */
@@ -11,18 +10,18 @@ export const renderErrorPage = (basePath: string): string => `<!doctype html>
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <title>Errors – Plant Store API</title>
-    <link rel="icon" type="image/svg+xml" href="${basePath}/docs/logo.svg">
-    <link rel="stylesheet" href="${basePath}/docs/pages.css">
+    <link rel="icon" type="image/svg+xml" href="logo.svg">
+    <link rel="stylesheet" href="pages.css">
   </head>
   <body>
-    <header class="bar"><a href="${basePath}/docs">Plant Store API</a></header>
+    <header class="bar"><a href="../docs">Plant Store API</a></header>
     <main class="errors">
       <h1>Errors</h1>
       <table>
         <thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">When</th></tr></thead>
         <tbody>
           ${Object.values(errors)
-            .map((error) => renderRow(basePath, error))
+            .map((error) => renderRow(error))
             .join('\n          ')}
         </tbody>
       </table>
@@ -34,9 +33,8 @@ export const renderErrorPage = (basePath: string): string => `<!doctype html>
 </html>
 `;
 
-const renderRow = (basePath: string, { code, status, when }: ErrorCode): string => {
-  const link = `<a href="${basePath}${errorPath(code)}">${code}</a>`;
-  return `<tr><th scope="row">${link}</th><td>${status}</td><td>${escapeHtml(when)}</td></tr>`;
+const renderRow = ({ code, status, when }: ErrorCode): string => {
+  return `<tr><th scope="row"><a href="#${code}">${code}</a></th><td>${status}</td><td>${escapeHtml(when)}</td></tr>`;
 };
 
 const renderSection = (basePath: string, error: ErrorCode): string => {

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { type RequestHandler, Router } from 'express';
 import { addGet } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
@@ -13,21 +14,24 @@ export const indexLinks = (basePath: string) => ({
 
 /**
  * `GET /` and `GET {basePath}/` redirect browsers to the API page; other clients get a list of paths. `GET {basePath}`
- * redirects to `{basePath}/`. No token is required.
+ * redirects to `{basePath}/`. No token is required. Redirects are relative, since a proxy may strip a prefix of the path.
  */
 export const createIndexRoutes = ({ basePath }: { basePath: string }) => {
   const links = indexLinks(basePath);
   const router = Router({ strict: true, caseSensitive: true });
   // Not one route with several paths, which metrics and traces would name by all of them.
-  for (const path of new Set(['/', `${basePath}/`])) {
+  for (const [path, docs] of new Map([
+    ['/', `.${links.docs}`],
+    [`${basePath}/`, './docs'],
+  ])) {
     addGet(router, path, (request, response) => {
       response.vary('Accept');
       // A client that accepts anything gets JSON.
       if (request.accepts('json', 'html') !== 'html') return sendJson(response, links);
-      response.status(302).location(links.docs).end();
+      response.status(302).location(docs).end();
     });
   }
-  if (basePath) addGet(router, basePath, redirectTo(`${basePath}/`));
+  if (basePath) addGet(router, basePath, redirectTo(`./${basename(basePath)}/`));
   return router;
 };
 

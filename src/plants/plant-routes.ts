@@ -106,9 +106,9 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     .all(handleOtherMethods({ 'Accept-Patch': PATCH_TYPES.join(', ') }));
 };
 
-/** A link to the next page of the same list (RFC 8288). */
-const linkToNext = ({ baseUrl, path, url }: Request, cursor: string): string => {
+/** A link to the next page of the same list (RFC 8288), relative to it, since a proxy may strip a prefix of its path. */
+const linkToNext = ({ path, url }: Request, cursor: string): string => {
   const parameters = new URLSearchParams(url.slice(path.length));
   parameters.set('cursor', cursor);
-  return `<${baseUrl}${path}?${parameters}>; rel="next"`;
+  return `<?${parameters}>; rel="next"`;
 };

@@ -1,13 +1,13 @@
 import { connect } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { createOpenApiDocument } from '../../src/openapi-document.ts';
+import { openApiDocument } from '../../src/openapi-document.ts';
 import { type Answer, createAnswerCheck } from '../support/check-answer.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { takeProblems, watchAnswers } from '../support/watch-answers.ts';
 
 // Tests the check that test/jest/check-answers.ts applies to every response, with responses that the store never sends.
 
-const check = createAnswerCheck(createOpenApiDocument({ basePath: '' }));
+const check = createAnswerCheck(openApiDocument, '');
 const always = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 const json = { ...always, 'content-type': 'application/json; charset=utf-8' };
 const created: Answer = { method: 'POST', path: '/plants', status: 200, headers: json, body: '{"name":"Fir"}' };

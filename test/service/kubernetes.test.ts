@@ -12,7 +12,7 @@ import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { Service } from 'kubernetes-models/v1';
 import { parse, parseAllDocuments } from 'yaml';
 import { readConfig, variableNames } from '../../src/config/config.ts';
-import { createOpenApiDocument } from '../../src/openapi-document.ts';
+import { openApiDocument } from '../../src/openapi-document.ts';
 import { describeUnless } from '../support/skip.ts';
 
 const folder = 'deploy/kubernetes';
@@ -187,7 +187,7 @@ const describeAgreement = (of: () => { server: Applied[]; migration: Applied[] }
   });
 
   test('probes ask routes of the service', () => {
-    const { paths } = createOpenApiDocument({ basePath: '' });
+    const { paths } = openApiDocument;
     for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
       expect(httpGet.port).toBe('http');
       expect(paths).toHaveProperty([httpGet.path, 'get']);

@@ -4,7 +4,7 @@ import { DEFAULT_HEADERS } from '../../src/http/response-headers.ts';
 import { describeExamples } from '../../src/openapi/describe-paths.ts';
 import { commonHeaders, rateLimitHeaders } from '../../src/openapi/headers.ts';
 import type { Header, Response } from '../../src/openapi/openapi.ts';
-import { type OpenApiDocument, otherErrors } from '../../src/openapi-document.ts';
+import { type openApiDocument, otherErrors } from '../../src/openapi-document.ts';
 import { describePages, otherResponses } from './describe-pages.ts';
 
 /** A response of a service. There is no path if Node.js could not parse the request. */
@@ -34,8 +34,8 @@ const PROBLEM = 'application/problem+json';
  * Checks responses against the API description: status, header fields, body and error code.
  * @returns a function that lists what is not described
  */
-export const createAnswerCheck = (described: OpenApiDocument) => {
-  const document = complete(described);
+export const createAnswerCheck = (described: typeof openApiDocument, basePath: string) => {
+  const document = complete(described, basePath);
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
   ajv.addSchema(withClosedObjects(document), 'openapi.json');
 
@@ -108,10 +108,15 @@ const findResponses = (document: Checked, { method = '', path: target = '' }: An
   return { pointer: `/paths/${encode(item[0])}/${verb}/responses`, responses, needsToken: security.length > 0 };
 };
 
-const complete = (described: OpenApiDocument): Checked => {
-  const { components, paths, servers } = described;
+const complete = (described: typeof openApiDocument, basePath: string): Checked => {
+  const { components, paths } = described;
+  // Without a trailing slash, as the paths begin with one.
+  const servers = described.servers.map(({ url }) => ({
+    url: new URL(url, `http://store${basePath}/openapi.json`).pathname.replace(/\/$/, ''),
+  }));
   const document = {
     ...described,
+    servers,
     paths: { ...paths, ...describePages(servers) },
     components: { ...components, examples: { ...components.examples, ...describeExamples(otherErrors) } },
     otherResponses,

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import supertest from 'supertest';
 import { type Config, readConfig } from '../../src/config/config.ts';
-import { createOpenApiDocument, type OpenApiDocument } from '../../src/openapi-document.ts';
+import { openApiDocument } from '../../src/openapi-document.ts';
 import { limitRequests, type RequestLimits } from '../../src/request-limits.ts';
 import { createService } from '../../src/service.ts';
 import { SCOPES } from '../../src/tokens/token.ts';
@@ -33,11 +33,10 @@ export const shippedLocks: Partial<RequestLimits> = { lockTimeout };
 
 const answerChecks = new Map<string, ReturnType<typeof createAnswerCheck>>();
 
-/** Compiling the schemas takes longer than a start, so services with the same description share them. */
-const answerCheckOf = (document: OpenApiDocument) => {
-  const key = JSON.stringify(document);
-  const check = answerChecks.get(key) ?? createAnswerCheck(document);
-  answerChecks.set(key, check);
+/** Compiling the schemas takes longer than a start, so services with the same base path share them. */
+const answerCheckOf = ({ basePath }: { basePath: string }) => {
+  const check = answerChecks.get(basePath) ?? createAnswerCheck(openApiDocument, basePath);
+  answerChecks.set(basePath, check);
   return check;
 };
 
@@ -66,7 +65,7 @@ export const startTestService = async (environment: Record<string, string> = {},
   });
   const port = await service.start();
   watchedServices.add(service);
-  watchAnswers(port, answerCheckOf(createOpenApiDocument(config)));
+  watchAnswers(port, answerCheckOf(config));
   const baseUrl = `http://127.0.0.1:${port}`;
   const token =
     migrated && databaseUrl === undefined
