@@ -11,6 +11,7 @@ import type { OutputBudget } from './http/send-json.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { toStoreError } from './to-store-error.ts';
+import { removeForwardedPorts } from './tokens/client-address.ts';
 
 type AppOptions = {
   config: Pick<Config, 'basePath' | 'corsOrigins' | 'trustProxy'>;
@@ -33,6 +34,7 @@ export const createApp = ({ config, logger, observers, features, health, outputB
   app.enable('strict routing');
   app.enable('case sensitive routing');
   app.set('trust proxy', trustProxy);
+  app.use(removeForwardedPorts);
 
   app.use(createRequestLog({ logger }));
   for (const observer of observers) app.use(observer);

@@ -152,7 +152,9 @@ export const errors = defineErrors({
     code: 1204,
     status: 412,
     when: 'the condition in If-Match or If-None-Match is not met; nothing was changed',
-    advice: 'Read the resource again, decide whether the request still makes sense, and send it with the new ETag.',
+    advice:
+      'Read the resource again, decide whether the request still makes sense, and send it with the new ETag. An ETag that a proxy ' +
+      'made weak (W/"…") or changed ("…-gzip") never matches: the proxy must not compress responses.',
     example: 'The plant with the id 17 does not meet the preconditions of the request.',
   },
   keyInvalid: {

@@ -43,7 +43,8 @@ export const createService = async (options: ServiceOptions) => {
   const sessions = { url, connectTimeout: limits.connectTimeout, onConnectionLost };
 
   const { watchQueue, observeQueue, ...queues } = createWatchedQueues({ observe: instruments.observeQueue });
-  const { identityProvider, rateLimit, requestTimeout, maxConnections, idempotencyRetention: retention } = config;
+  const { identityProvider, rateLimit, requestTimeout, keepAliveTimeout, maxConnections } = config;
+  const { idempotencyRetention: retention } = config;
   const tokens = createTokens({ database, limits, identityProvider, rateLimit, watchQueue, logger });
   const { requireScope, watchToken } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
@@ -69,7 +70,7 @@ export const createService = async (options: ServiceOptions) => {
   const server = createHttpServer({
     handler: app,
     classes: createMessageClasses(app),
-    ...{ requestTimeout, maxConnections, logger },
+    ...{ requestTimeout, keepAliveTimeout, maxConnections, logger },
     checkInterval: limits.connectionCheckInterval,
     lingerTimes: limits.linger,
     onRefused: instruments.countRefusal,

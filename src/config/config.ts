@@ -66,6 +66,7 @@ const variables = z.object({
     .describe('a fraction of all traces, 0 to 1'),
   IDEMPOTENCY_RETENTION: duration('1s', '365d', '24h'),
   REQUEST_TIMEOUT: duration('1s', '1h', '10s'),
+  KEEP_ALIVE_TIMEOUT: duration('1s', '1h', '75s'),
   SHUTDOWN_DELAY: duration('0s', '1h', '0s'),
   SHUTDOWN_TIMEOUT: duration('1s', '1h', '10s'),
   WORKERS: z
@@ -146,6 +147,7 @@ const toConfig = (values: z.infer<typeof variables>) =>
       : undefined,
     idempotencyRetention: values.IDEMPOTENCY_RETENTION,
     requestTimeout: values.REQUEST_TIMEOUT,
+    keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT,
     shutdownDelay: values.SHUTDOWN_DELAY,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT,
     workers: values.WORKERS,

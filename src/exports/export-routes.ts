@@ -18,7 +18,7 @@ export const exportQuerySchema = z.strictObject({
 });
 
 /** HTTP/1.0 has no chunks, so an export that is cut off would look complete. */
-const NEEDS_CHUNKS = 'An export needs HTTP/1.1.';
+const NEEDS_CHUNKS = 'An export needs HTTP/1.1. A proxy sent HTTP/1.0? nginx does without `proxy_http_version 1.1;`.';
 
 type ExportRoutesOptions = {
   plantExports: Pick<PlantExports, 'open'>;

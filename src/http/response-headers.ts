@@ -14,8 +14,6 @@ export const setDefaultHeaders: RequestHandler = (_request, response, next) => {
 const MAX_AGE = 600;
 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-const ALLOWED_HEADERS =
-  'Authorization, Content-Encoding, Content-Type, Idempotency-Key, If-Match, If-None-Match, traceparent, tracestate, X-Request-Id';
 /** The response headers that a page may read, besides those that are always allowed. */
 const EXPOSED_HEADERS =
   'Content-Disposition, ETag, Idempotent-Replayed, Link, RateLimit, RateLimit-Policy, Retry-After, traceresponse, WWW-Authenticate, X-Request-Id';
@@ -35,9 +33,10 @@ export const createCors = ({ origins }: { origins: readonly string[] }): Request
       response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
       return next();
     }
-    response.set({
+    response.vary('Access-Control-Request-Headers').set({
       'Access-Control-Allow-Methods': ALLOWED_METHODS,
-      'Access-Control-Allow-Headers': ALLOWED_HEADERS,
+      // All: tools that watch a page add headers of their own, such as baggage.
+      'Access-Control-Allow-Headers': request.headers['access-control-request-headers'] ?? '',
       'Access-Control-Max-Age': `${MAX_AGE}`,
     });
     response.status(204).end();

@@ -13,7 +13,7 @@ type MetricsServerOptions = NonNullable<Config['metrics']> & { read: () => Promi
 export const createMetricsServer = ({ host, port, read, logger }: MetricsServerOptions) => {
   const server = createHttpServer({
     handler: async ({ method, url }, response) => {
-      if (method !== 'GET' || url !== '/metrics') {
+      if (!['GET', 'HEAD'].includes(`${method}`) || url?.split('?', 1)[0] !== '/metrics') {
         response.writeHead(404).end();
         return;
       }

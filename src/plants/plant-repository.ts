@@ -13,7 +13,14 @@ import {
   type StoredResponses,
 } from '../idempotency/stored-responses.ts';
 import { createInsertPlants } from './insert-plants.ts';
-import { type PlantChange, type Preconditions, plantUnknown, preconditionFailed, type StoredPlant } from './plant.ts';
+import {
+  type PlantChange,
+  type Preconditions,
+  plantUnknown,
+  preconditionFailed,
+  type StoredPlant,
+  VERSION,
+} from './plant.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
 
 /** A request to change or delete a plant. */
@@ -55,7 +62,7 @@ export const createPlantRepository = ({ database, responses }: RepositoryOptions
       const [plant] = await database.$queryRaw<{ isMet: boolean }[]>`
         SELECT ${isPlant(id, preconditions)} AS "isMet" FROM plants WHERE id = ${id}`;
       if (plant === undefined) throw plantUnknown(id);
-      if (!plant.isMet) throw preconditionFailed(id);
+      if (!plant.isMet) throw preconditionFailed(id, preconditions);
       // The plant was created, or changed, since the statement looked for it: as if the request came only now.
     }
     // Or a trigger or a policy of the operator keeps it from being changed.
@@ -79,7 +86,7 @@ export const createPlantRepository = ({ database, responses }: RepositoryOptions
     for (let attempt = 1; ; attempt++) {
       try {
         const [row] = await database.$queryRaw<[KeyedRow]>(statement);
-        return toPlant(id, change, readResponse(keyed, row));
+        return toPlant({ id, change, preconditions }, readResponse(keyed, row));
       } catch (error) {
         await responses.prepareNextAttempt(error, [keyed], attempt);
       }
@@ -153,9 +160,6 @@ const isPlant = (id: bigint, { ifMatch, ifNoneMatch }: Preconditions): Prisma.Sq
   return Prisma.join(conditions, ' AND ');
 };
 
-/** A SHA-256 in base64url: 256 bits in 43 digits, of which the last has four. */
-const VERSION = /^"[\w-]{42}[AEIMQUYcgkosw048]"$/;
-
 /** The versions that have these tags. No plant has another tag. */
 const versionsOf = (entityTags: string[]): string =>
   byteaArray(
@@ -171,9 +175,9 @@ const contentOf = ({ name, tag }: PlantChange) =>
     : Prisma.sql`json_build_object('name', plants.name, 'tag', plants.tag)`;
 
 /** @throws {StoreError} 1201, 1204 */
-const toPlant = (id: bigint, change: PlantChange | 'delete', { status, content }: StoredResponse) => {
+const toPlant = ({ id, change, preconditions }: ChangeRequest, { status, content }: StoredResponse) => {
   if (status === STATUS.missing) throw plantUnknown(id);
-  if (status === STATUS.unmet) throw preconditionFailed(id);
+  if (status === STATUS.unmet) throw preconditionFailed(id, preconditions);
   if (change === 'delete') return undefined;
   const { name = '', tag } = (content ?? change) as PlantChange;
   return { id, name, tag: tag ?? undefined };

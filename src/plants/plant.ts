@@ -143,6 +143,16 @@ export const idTaken = (id: bigint): Error => new StoreError('idTaken', `The id 
 export const plantUnknown = (id: bigint): Error =>
   new StoreError('plantUnknown', `There is no plant with the id ${id}.`);
 
+/** A SHA-256 in base64url: 256 bits in 43 digits, of which the last has four. */
+export const VERSION = /^"[\w-]{42}[AEIMQUYcgkosw048]"$/;
+
+/** No plant ever has another tag. */
+const NO_VERSION =
+  ' If-Match has no ETag as the service makes them, in quotes and without W/: a proxy that compresses responses may have changed it.';
+
 /** The plant does not meet the preconditions of the request. Nothing was changed. */
-export const preconditionFailed = (id: bigint): Error =>
-  new StoreError('preconditionFailed', `The plant with the id ${id} does not meet the preconditions of the request.`);
+export const preconditionFailed = (id: bigint, { ifMatch }: Preconditions = {}): Error => {
+  const hint = ifMatch?.some((tag) => VERSION.test(tag)) === false ? NO_VERSION : '';
+  const message = `The plant with the id ${id} does not meet the preconditions of the request.${hint}`;
+  return new StoreError('preconditionFailed', message);
+};

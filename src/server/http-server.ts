@@ -9,8 +9,6 @@ import { createConnections } from './connections.ts';
 import type { LingerTimes } from './lingering.ts';
 import type { MessageClasses } from './message-classes.ts';
 
-/** In ms. Load balancers usually keep connections for 60 s. They must close a connection first, or a request may be lost. */
-const KEEP_ALIVE_TIMEOUT = 75_000;
 /** How often to close idle connections while the server stops, in ms. */
 const IDLE_CLOSE_INTERVAL = 50;
 
@@ -21,6 +19,8 @@ type HttpServerOptions = {
   classes?: MessageClasses;
   /** How long a client may take to send a header, or read nothing of its response, in ms. */
   requestTimeout: number;
+  /** How long a connection may be idle, in ms. */
+  keepAliveTimeout?: number;
   /** How many connections may be open. A further one replaces the longest idle one; if none is idle, it is closed at once. */
   maxConnections?: number;
   /** The variables that configure the address, for error messages. */
@@ -36,7 +36,7 @@ type HttpServerOptions = {
 /** An HTTP server that stops without losing requests. */
 export const createHttpServer = (options: HttpServerOptions) => {
   const { handler, classes, requestTimeout, maxConnections, lingerTimes, onRefused, logger } = options;
-  const { addressVariables = 'PORT or HOST', checkInterval = 1000 } = options;
+  const { addressVariables = 'PORT or HOST', checkInterval = 1000, keepAliveTimeout = 75_000 } = options;
   const server = createServer({
     ...classes,
     // What reads a body limits its time.
@@ -44,7 +44,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
     headersTimeout: requestTimeout,
     // The app responds to a request without a Host with an Error.
     requireHostHeader: false,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
+    keepAliveTimeout,
     connectionsCheckingInterval: checkInterval,
   });
   server.timeout = requestTimeout;

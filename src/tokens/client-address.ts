@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Request } from 'express';
+import type { Request, RequestHandler } from 'express';
 import ipaddr from 'ipaddr.js';
 
 /**
@@ -16,4 +16,14 @@ export const clientAddress = ({ ip, socket }: Pick<Request, 'ip' | 'socket'>): s
   if (address instanceof ipaddr.IPv4) return address.toString();
   const network = address.parts.slice(0, 4).map((group) => group.toString(16));
   return `${network.join(':')}::/64`;
+};
+
+/** An IPv6 address in brackets, perhaps with a port, or an IPv4 address with one. */
+const WITH_PORT = /\[([^[\]]*)\](?::\d+)?|(\d{1,3}(?:\.\d{1,3}){3}):\d+/g;
+
+/** Removes the ports that some proxies add to the addresses in X-Forwarded-For, which Express would take for parts of them. */
+export const removeForwardedPorts: RequestHandler = ({ headers }, _response, next) => {
+  const name = 'x-forwarded-for';
+  if (typeof headers[name] === 'string') headers[name] = headers[name].replace(WITH_PORT, '$1$2');
+  next();
 };

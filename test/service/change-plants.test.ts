@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Scope } from '../../src/tokens/token.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
+import { onCitus } from '../support/skip.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
 const service = useTestService();
@@ -207,6 +209,25 @@ describe.each(changes)('%s', (method, change) => {
       expect((await change('1', headers)).status).toBe(method === 'DELETE' ? 204 : 200);
     }
   });
+
+  test.each([
+    ['weak, as nginx makes it', (tag: string) => `W/${tag}`, true],
+    ['changed, as Apache does', (tag: string) => tag.replace(/"$/, '-gzip"'), true],
+    ['without quotes', (tag: string) => tag.slice(1, -1), true],
+    ['of another version', () => `"${'A'.repeat(43)}"`, false],
+    ['weak beside one of another version', (tag: string) => `W/${tag}, "${'A'.repeat(43)}"`, false],
+  ])(
+    'If-Match with a tag that is %s: code 1204, whose message says if it cannot match',
+    async (_title, alter, hints) => {
+      await insert('1', 'Fir', 'Abies');
+      const ifMatch = alter(await entityTag('1'));
+      const key = onCitus('keys are refused') ? [] : [{ 'Idempotency-Key': randomUUID() }];
+      for (const headers of [{}, ...key]) {
+        const { body } = await change('1', { 'If-Match': ifMatch, ...headers });
+        expect([body.error, body.message.includes('a proxy')]).toEqual([1204, hints]);
+      }
+    },
+  );
 
   test('responds with 503 and an unknown outcome if the database connection breaks', async () => {
     await insert('1', 'Fir');

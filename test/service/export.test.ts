@@ -186,6 +186,7 @@ describe('GET /plants/export', () => {
     const text = await readToEnd(socket);
     expect(text).toMatch(/^HTTP\/1.1 400 /);
     expect(text).toContain('"error":1006');
+    expect(text).toContain('proxy_http_version 1.1');
   });
 
   test('ends when its client disconnects before the first plant', async () => {

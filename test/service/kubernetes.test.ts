@@ -208,6 +208,10 @@ const describeAgreement = (of: () => { server: Applied[]; migration: Applied[] }
     expect(minReplicas).toBeGreaterThan(ofKind('PodDisruptionBudget').spec.maxUnavailable);
   });
 
+  test('no service of the namespace sets a variable: one named `metrics` would set METRICS_PORT', () => {
+    for (const kind of ['Deployment', 'Job']) expect(ofKind(kind).spec.template.spec.enableServiceLinks).toBe(false);
+  });
+
   test('the service knows all variables; a pod has more time to stop than they allow', () => {
     expect(Object.keys(variables).filter((name) => !variableNames.includes(name as never))).toEqual(['PGPASSWORD']);
     const { shutdownDelay, shutdownTimeout, trustProxy } = readConfig(variables);

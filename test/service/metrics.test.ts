@@ -27,6 +27,20 @@ describe('GET /metrics', () => {
     expect((await service.agent.get('/metrics')).status).toBe(404);
   });
 
+  test('answers HEAD, and ignores a query', async () => {
+    await start();
+    const [head, withQuery] = [
+      await fetch(service.metricsUrl(), { method: 'HEAD' }),
+      await fetch(`${service.metricsUrl()}?x=1`),
+    ];
+    expect([head.status, head.headers.get('content-type'), await head.text()]).toEqual([
+      200,
+      'text/plain; version=0.0.4; charset=utf-8',
+      '',
+    ]);
+    expect([withQuery.status, await withQuery.text()]).toEqual([200, expect.stringContaining('# TYPE')]);
+  });
+
   test('is the only path on that port', async () => {
     await start();
     expect((await fetch(service.metricsUrl().replace('/metrics', '/'))).status).toBe(404);

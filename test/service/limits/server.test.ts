@@ -13,7 +13,7 @@ import { createOutputBudget } from '../../../src/http/send-json.ts';
 import { createConnections } from '../../../src/server/connections.ts';
 import { createLingering } from '../../../src/server/lingering.ts';
 import { edge, limitOf } from '../../support/limits/edge.ts';
-import { useTestService } from '../../support/use-test-service.ts';
+import { useTestServices } from '../../support/use-test-service.ts';
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
@@ -235,10 +235,14 @@ describe('bodies', () => {
 });
 
 describe('a store', () => {
-  const service = useTestService();
+  const start = useTestServices();
 
-  test('tells how long a connection may be idle (server/http-server.ts KEEP_ALIVE_TIMEOUT)', async () => {
+  test.each([
+    ['75', {}],
+    ['620', { KEEP_ALIVE_TIMEOUT: '620s' }],
+  ])('tells that a connection may be idle for %s s (KEEP_ALIVE_TIMEOUT)', async (seconds, environment) => {
+    const service = await start(environment);
     const { headers } = await service.agent.get('/livez').set('Connection', 'keep-alive');
-    expect(headers['keep-alive']).toBe(`timeout=${limitOf('server/http-server.ts KEEP_ALIVE_TIMEOUT') / 1000}`);
+    expect(headers['keep-alive']).toBe(`timeout=${seconds}`);
   });
 });

@@ -16,6 +16,7 @@ describe('a setting', () => {
   range('setting OTEL_TRACES_SAMPLER_ARG', '-0.1', '0', '1', '1.000000001');
   range('setting IDEMPOTENCY_RETENTION', '999ms', '1s', '365d', '31536001');
   range('setting REQUEST_TIMEOUT', '999ms', '1s', '1h', '3600001ms');
+  range('setting KEEP_ALIVE_TIMEOUT', '999ms', '1s', '1h', '3600001ms');
   range('setting SHUTDOWN_DELAY', '-1', '0', '1h', '3600001ms');
   range('setting SHUTDOWN_TIMEOUT', '999ms', '1s', '1h', '3600001ms');
   range('setting WORKERS', '0', '1', '999', '1000');

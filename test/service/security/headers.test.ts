@@ -61,11 +61,17 @@ describe('with CORS_ORIGINS', () => {
     expect(headers).toMatchObject({
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-      'access-control-allow-headers': expect.stringMatching(/^Authorization, .*Content-Type/),
+      'access-control-allow-headers': 'authorization,content-type',
       'access-control-max-age': '600',
-      vary: 'Origin',
+      vary: 'Origin, Access-Control-Request-Headers',
     });
     expect(headers).not.toHaveProperty('access-control-allow-credentials');
+  });
+
+  test('a preflight may ask for any header, such as those of OpenTelemetry and Sentry', async () => {
+    const asked = 'authorization,baggage,sentry-trace,x-b3-traceid';
+    const { headers } = await preflight(withCors, GOOD).set('Access-Control-Request-Headers', asked);
+    expect(headers['access-control-allow-headers']).toBe(asked);
   });
 
   test('a page can read responses and errors', async () => {
