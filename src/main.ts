@@ -2,6 +2,7 @@
 // bin/launch.js passes these options too. --max-semi-space-size=32 bears many clients (record 0034).
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Command, CommanderError } from 'commander';
 import { addExportCommand } from './commands/export-command.ts';
 import { addImportCommand } from './commands/import-command.ts';
@@ -24,6 +25,11 @@ const envFile = resolve(import.meta.dirname, '..', '.env');
 if (existsSync(envFile)) process.loadEnvFile(envFile);
 // Only the connections without options of their own would follow it.
 delete process.env.PGOPTIONS;
+if (/[?&]sslrootcert=system(&|$)/m.test(`${process.env.DATABASE_URL}\n${process.env.DIRECT_URL}`)) {
+  // For workers and Prisma Studio.
+  process.env.NODE_USE_SYSTEM_CA = '1';
+  setDefaultCACertificates([...getCACertificates(), ...getCACertificates('system')]);
+}
 const config = () => readConfig(process.env);
 
 let help = '';

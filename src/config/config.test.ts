@@ -145,6 +145,7 @@ describe('readConfig', () => {
         'postgresql:///secretpart@host/db',
         'postgresql://owner:secretpart',
         'postgresql://owner:secretpart@',
+        'postgresql://owner:secretpart@/db?schema=host',
         'postgresql://host/db?user=owner&password=12@secretpart',
         'postgresql://host/db?user=owner&password=12#secretpart',
         'owner:secretpart@host/db',
@@ -166,6 +167,29 @@ describe('readConfig', () => {
     'postgresql://owner:s!$&(*+,;=~-_.:ecret@host/my%20db?options=-c search_path=x',
   ])('accepts %s', (url) => {
     expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(new URL(url).href);
+  });
+
+  test.each([
+    [
+      'postgresql://owner:secret@/db?host=/run/postgresql',
+      'postgresql://owner:secret@localhost/db?host=/run/postgresql',
+    ],
+    ['postgresql://owner@?a=b&host=/run', 'postgresql://owner@localhost?a=b&host=/run'],
+    ['postgresql://host/db?sslrootcert=system&schema=a', 'postgresql://host/db?schema=a&sslmode=verify-full'],
+    ['postgresql://host/db?sslmode=require&sslrootcert=system', 'postgresql://host/db?sslmode=verify-full'],
+  ])('reads %s as %s', (url, expected) => {
+    expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(expected);
+  });
+
+  test.each([
+    'postgresql://a,b/db',
+    'postgresql://owner:secret@a:5432,b:5433/db',
+    'postgresql://a,b',
+    'postgresql://owner@localhost/db?host=a,b',
+    'postgresql:///db?port=5432&host=a%2Cb',
+    'postgresql://a/db?target_session_attrs=read-write',
+  ])('%s has several hosts: says what to use instead', (url) => {
+    expect(message({ DATABASE_URL: url })).toMatch(/\nDATABASE_URL is wrong .*There must be one host, .*a proxy$/);
   });
 
   test.each([

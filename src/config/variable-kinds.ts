@@ -60,18 +60,35 @@ const isDecodable = (text: string) => {
   }
 };
 
+/** `postgresql://user:password@/database?host=/run/postgresql` is one for PostgreSQL, but not for `URL`. */
+const withHost = (text: string) => text.replace(/^([a-z]+:\/\/[^/?#@]*@)(?=(\/[^?]*)?\?(.*&)?host=)/i, '$1localhost');
+
+/** The driver would look for a host of the name `a,b`, and ignore `target_session_attrs`. */
+const SEVERAL_HOSTS = /:\/\/([^/?@]*@)?[^/?@]*,[^/?@]*([/?]|$)|[?&](target_session_attrs=|host=[^&]*(,|%2c))/i;
+
+/** The URL for the driver, which cannot read every URL with spaces in its query, and `system` only as a file. */
+const toDriverUrl = (text: string): string => {
+  const url = new URL(text);
+  if (url.searchParams.get('sslrootcert') !== 'system') return url.href;
+  url.searchParams.delete('sslrootcert');
+  url.searchParams.set('sslmode', 'verify-full');
+  return url.href;
+};
+
 /** A URL of PostgreSQL, or of a pooler (`pgbouncer=true`) if that is allowed. */
 export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
   z
     .string()
+    .transform(withHost)
     .refine((text) => isUnambiguousUrl(text, /^postgres(ql)?$/i))
     .refine((text) => mayBePooled || URL.parse(text)?.searchParams.get('pgbouncer') !== 'true')
-    // The driver cannot read every URL with spaces in its query.
-    .transform((text) => new URL(text).href)
+    .refine((text) => !SEVERAL_HOSTS.test(text))
+    .transform(toDriverUrl)
     .optional()
     .describe(
       `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? '' : ', without pgbouncer=true'}. In the user and ` +
-        'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40)',
+        'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40). There must be one host, and no ' +
+        'target_session_attrs: for several servers, use an address that leads to the primary, such as that of a proxy',
     );
 
 /** A URL of a service that is called over HTTP. */

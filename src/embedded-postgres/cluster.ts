@@ -142,7 +142,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
       const server = findServer(directory, account);
       if (server === undefined) return undefined;
       if (server.isReady)
-        return `postgresql://${USER}:${readSecretFile(passwordFile)}@127.0.0.1:${server.port}/postgres`;
+        return `postgresql://${USER}:${readSecretFile(passwordFile)}@127.0.0.1:${server.port}/postgres?sslmode=disable`;
       await setTimeout(POLL_INTERVAL);
     }
     throw new OperationalError(

@@ -62,6 +62,19 @@ test('the store finds its own PostgreSQL durable', async () => {
   expect(store.output.text).not.toContain('can lose confirmed plants');
 });
 
+test('the store and its commands ignore what the shell sets for other PostgreSQLs', async () => {
+  const others = {
+    PGSSLMODE: 'require',
+    PGOPTIONS: '-c search_path=nothing',
+    PGHOST: '/nothing',
+    PGDATABASE: 'nothing',
+  };
+  const store = await startStore({ DATA_DIR: folder.path, ...others });
+  expect((await fetch(`${store.url}/readyz`)).status).toBe(200);
+  expect(await runCommand(['token', 'list'], { DATA_DIR: folder.path, ...others })).toMatchObject({ code: 0 });
+  await store.stop();
+});
+
 describe('leaseEmbeddedPostgres', () => {
   test('runs PostgreSQL 18, durable, and only on the loopback address', async () => {
     const { url, release } = await leaseEmbeddedPostgres(folder.path);

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { describeUnless } from '../../support/skip.ts';
-import { runCommand } from '../../support/store-process.ts';
+import { runCommand, startStore } from '../../support/store-process.ts';
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts';
 import { findObstacle, makeAuthority, startTlsPostgres } from '../../support/tls-postgres.ts';
 import { useTestServices } from '../../support/use-test-service.ts';
@@ -49,6 +49,20 @@ describeUnless(await findObstacle(), 'sslmode=verify-full', () => {
     } finally {
       await client.end();
     }
+  });
+
+  test('sslrootcert=system: the authorities of the system count, also for workers, and the host is verified', async () => {
+    const url = urlWith({}, { sslrootcert: 'system' });
+    const run = (DATABASE_URL: string, SSL_CERT_FILE: string) =>
+      runCommand(['migrate'], { DATABASE_URL, SSL_CERT_FILE, NODE_ENV: 'production' });
+    expect((await run(url, authority)).code).toBe(0);
+    expect((await run(url, stranger)).stderr).toMatch(/^The database cannot be reached: .*(self-signed|verify)/);
+    const other = urlWith({ hostname: '127.0.0.1' }, { sslmode: 'require', sslrootcert: 'system' });
+    expect((await run(other, authority)).stderr).toMatch(/^The database cannot be reached: .*altnames/);
+    const environment = { DATABASE_URL: url, SSL_CERT_FILE: authority, WORKERS: '2' };
+    const store = await startStore({ ...environment, DATA_DIR: `${folder}/store` });
+    expect((await fetch(`${store.url}/readyz`)).status).toBe(200);
+    await store.stop();
   });
 
   const refused: [string, () => string, RegExp][] = [
