@@ -69,7 +69,7 @@ export const CLIENT_CHECK_INTERVAL = 5000;
  * Makes PostgreSQL end a statement whose connection is closed. Only Linux, macOS and BSD support the setting; without it,
  * PostgreSQL notices a lost client when it sends the first row.
  */
-export const endWithClient = async (client: ClientBase): Promise<void> => {
+export const endWithClient = async (client: Pick<ClientBase, 'query'>): Promise<void> => {
   await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`).catch(() => {});
 };
 

@@ -8,7 +8,7 @@ import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { type Client, Pool } from 'pg';
 import { OperationalError } from '../errors.ts';
-import { CONNECT_TIMEOUT, withClient } from './database.ts';
+import { CONNECT_TIMEOUT, endWithClient, withClient } from './database.ts';
 import { isLockTimeout } from './database-error.ts';
 import { assertSession, sessionUrl, withSchema } from './database-url.ts';
 import { migrationNames, migrationsFolder, readMigrationState } from './migration-state.ts';
@@ -63,20 +63,37 @@ const takeLock = async (client: Client) => {
   while (!(await isTaken())) await setTimeout(LOCK_POLL_INTERVAL);
 };
 
+const NAMES_TAKEN = 'Another program has tables of the same names in it. Use another schema: ?schema= in the URL.';
+const REMEDY =
+  'Fix the cause, undo what the migration did, run DELETE FROM _prisma_migrations WHERE finished_at IS NULL, and migrate again; see ' +
+  '"Upgrading without downtime" in docs/operations.md.';
+
 const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
-  // The engine cannot read the times of other date styles, and writes times without their offset.
-  const connectionString = sessionUrl(withSchema(url, schema), { DateStyle: 'ISO', TimeZone: 'UTC' });
+  // The engine cannot read the times of other date styles, and writes times without their offset. No limit of the role may end a migration.
+  const settings = { DateStyle: 'ISO', TimeZone: 'UTC', statement_timeout: '0' };
+  const connectionString = sessionUrl(withSchema(url, schema), settings);
   const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, lock_timeout: LOCK_TIMEOUT };
   const pool = retryWhileLocked(new Pool({ connectionString, max: 1, ...timeouts }), onWait);
   await using stack = new AsyncDisposableStack();
   // The engine holds its lock until its connection closes.
   stack.defer(() => pool.end());
+  await endWithClient(pool);
+  // The engine refuses to start in a schema with tables that it does not know.
+  const { rows } = await pool.query<{ tablename: string }>(
+    'SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename <> ALL($2)',
+    [schema, ['plants', 'tokens', 'rate_limits', 'idempotency_keys', '_prisma_migrations']],
+  );
+  const filters = { externalTables: rows.map(({ tablename }) => `${schema}.${tablename}`), externalEnums: [] };
   const engine = await createSchemaEngine(pool, schema);
   try {
-    const filters = { externalTables: [], externalEnums: [] };
     return (await engine.applyMigrations({ migrationsList: readMigrations(), filters })).appliedMigrationNames;
   } catch (error) {
-    throw new OperationalError((error as Error).message, { cause: error });
+    throw new OperationalError(
+      (error as Error).message.replace(/Read more .*baseline.*/, NAMES_TAKEN).replace(/Read more .*/, REMEDY),
+      {
+        cause: error,
+      },
+    );
   } finally {
     engine.free();
   }

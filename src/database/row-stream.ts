@@ -51,13 +51,16 @@ export const openRowStream = async <Row extends unknown[]>(
     closeWhenSilent(client);
     startSilenceTimeout(client, connectTimeout);
     // In a transaction, because a pooler may give the connection to another client between transactions.
-    const limits = 'SET LOCAL statement_timeout = 0';
+    // PostgreSQL has a transaction_timeout from 17 on.
+    const limits =
+      "SELECT set_config(name, '0', TRUE) FROM pg_settings WHERE name IN ('statement_timeout', 'transaction_timeout')";
     const settings = `${limits}; SET LOCAL enable_sort = ${maySort}`;
     const checks = `SET LOCAL client_connection_check_interval = ${clientCheckInterval}`;
     // Only Linux, macOS and BSD support the checks. Without them, PostgreSQL notices a lost client when it sends a row.
     await client.query(`BEGIN; ${settings}; ${checks}`).catch(() => client.query(`ROLLBACK; BEGIN; ${settings}`));
     // On Citus, as messages of their own, so that the workers get the limit too. Elsewhere the setting means nothing.
-    for (const statement of ['SET LOCAL citus.propagate_set_commands = local', limits]) await client.query(statement);
+    await client.query('SET LOCAL citus.propagate_set_commands = local');
+    await client.query('SET LOCAL statement_timeout = 0');
   } catch (error) {
     client.end().catch(() => {});
     throw error;

@@ -7,6 +7,7 @@ import type { PlantFilter } from '../../src/plants/plant-pages.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
 import { otherSessions } from '../support/other-sessions.ts';
+import { onCitus, testUnless } from '../support/skip.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -48,7 +49,7 @@ beforeEach(() => database.query('TRUNCATE plants'));
 afterEach(async () => {
   await unlock();
   unlock = async () => {};
-  await database.query(`ALTER DATABASE ${database.name} RESET statement_timeout`);
+  await database.query(`ALTER DATABASE ${database.name} RESET ALL`);
 });
 
 describe('a stream of rows', () => {
@@ -84,6 +85,22 @@ describe('a stream of rows', () => {
     await setTimeout(600);
     expect(Buffer.concat(await stream.toArray())).toHaveLength(3000 * 10_001);
   });
+
+  testUnless(
+    onCitus('PostgreSQL is older than 17'),
+    'does not end at a transaction_timeout of the database',
+    async () => {
+      await insert(3000, 10_000);
+      await database.query(`ALTER DATABASE ${database.name} SET transaction_timeout = 300`);
+      const stream = await open();
+      await waitUntil('the timeout to pass', async () => {
+        const [session] = await database.query(`SELECT now() - xact_start > '1 s' AS passed FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE 'SELECT name FROM plants%'`);
+        return session === undefined || session.passed === true;
+      });
+      expect(Buffer.concat(await stream.toArray())).toHaveLength(3000 * 10_001);
+    },
+  );
 
   test('ends its statement when it is destroyed', async () => {
     await insert(3000, 10_000);
