@@ -96,8 +96,6 @@ describe('readConfig', () => {
     ['NODE_ENV', ['prod', 'Production']],
     ['METRICS_PORT', ['-1', '65536', 'off']],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', ['localhost:4318', 'grpc://collector', 'collector']],
-    ['OTEL_TRACES_SAMPLER', ['on', 'parentbased']],
-    ['OTEL_TRACES_SAMPLER_ARG', ['2', '1.1', '-0.5', '50%', '.']],
     ['DIRECT_URL', ['localhost', 'postgres://localhost/x?pgbouncer=true']],
     ['DATABASE_URL', ['localhost', 'mysql://localhost/x', 'postgres//x']],
     [
@@ -175,8 +173,11 @@ describe('readConfig', () => {
       'postgresql://owner:secret@localhost/db?host=/run/postgresql',
     ],
     ['postgresql://owner@?a=b&host=/run', 'postgresql://owner@localhost?a=b&host=/run'],
-    ['postgresql://host/db?sslrootcert=system&schema=a', 'postgresql://host/db?schema=a&sslmode=verify-full'],
-    ['postgresql://host/db?sslmode=require&sslrootcert=system', 'postgresql://host/db?sslmode=verify-full'],
+    ['postgresql://host/db?sslrootcert=system&schema=a', 'postgresql://host/db?sslmode=verify-full&schema=a'],
+    [
+      'postgresql://host/db?sslmode=require&sslrootcert=system',
+      'postgresql://host/db?sslmode=require&sslmode=verify-full',
+    ],
   ])('reads %s as %s', (url, expected) => {
     expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(expected);
   });

@@ -14,15 +14,6 @@ import {
   wholeNumber,
 } from './variable-kinds.ts';
 
-const SAMPLERS = [
-  'always_on',
-  'always_off',
-  'traceidratio',
-  'parentbased_always_on',
-  'parentbased_always_off',
-  'parentbased_traceidratio',
-] as const;
-
 /** The heap of the process in MiB, which the first line of src/main.ts sets. */
 export const HEAP_MIB = 1024;
 
@@ -56,14 +47,11 @@ const variables = z.object({
   METRICS_HOST: z.string().default('127.0.0.1').describe('an address to listen on'),
   METRICS_PORT: digits(0, 65_535).optional().describe('a TCP port, 0 to 65535'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl('http://localhost:4318'),
-  OTEL_TRACES_SAMPLER: oneOf(SAMPLERS, 'parentbased_always_on'),
-  OTEL_TRACES_SAMPLER_ARG: z
-    .string()
-    .regex(/^(0|1|[01]?\.\d{1,9})$/)
-    .transform(Number)
-    .refine((ratio) => ratio <= 1)
-    .default(1)
-    .describe('a fraction of all traces, 0 to 1'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl('http://localhost:4318/v1/traces'),
+  OTEL_SDK_DISABLED: z.string().default('false'),
+  // Platforms set values that only other SDKs know. They must not stop the service (specification of OpenTelemetry).
+  OTEL_TRACES_SAMPLER: z.string().default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER_ARG: z.string().default('1'),
   IDEMPOTENCY_RETENTION: duration('1s', '365d', '24h'),
   REQUEST_TIMEOUT: duration('1s', '1h', '10s'),
   KEEP_ALIVE_TIMEOUT: duration('1s', '1h', '75s'),
@@ -139,12 +127,7 @@ const toConfig = (values: z.infer<typeof variables>) =>
     /** Undefined: no metrics. */
     metrics: values.METRICS_PORT === undefined ? undefined : { host: values.METRICS_HOST, port: values.METRICS_PORT },
     /** Undefined: no tracing. */
-    tracing: values.OTEL_EXPORTER_OTLP_ENDPOINT
-      ? {
-          endpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
-          sampling: { sampler: values.OTEL_TRACES_SAMPLER, ratio: values.OTEL_TRACES_SAMPLER_ARG },
-        }
-      : undefined,
+    tracing: toTracing(values),
     idempotencyRetention: values.IDEMPOTENCY_RETENTION,
     requestTimeout: values.REQUEST_TIMEOUT,
     keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT,
@@ -159,6 +142,13 @@ const toConfig = (values: z.infer<typeof variables>) =>
     trustProxy: values.TRUST_PROXY,
     corsOrigins: values.CORS_ORIGINS,
   });
+
+const toTracing = (values: z.infer<typeof variables>) => {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: tracesEndpoint } = values;
+  const url = tracesEndpoint ?? (endpoint && `${endpoint.replace(/\/$/, '')}/v1/traces`);
+  if (url === undefined || values.OTEL_SDK_DISABLED.toLowerCase() === 'true') return undefined;
+  return { url, sampling: { sampler: values.OTEL_TRACES_SAMPLER, argument: values.OTEL_TRACES_SAMPLER_ARG } };
+};
 
 /** The configuration. Sizes are in bytes, times in milliseconds. */
 export type Config = ReturnType<typeof toConfig>;

@@ -66,15 +66,6 @@ const withHost = (text: string) => text.replace(/^([a-z]+:\/\/[^/?#@]*@)(?=(\/[^
 /** The driver would look for a host of the name `a,b`, and ignore `target_session_attrs`. */
 const SEVERAL_HOSTS = /:\/\/([^/?@]*@)?[^/?@]*,[^/?@]*([/?]|$)|[?&](target_session_attrs=|host=[^&]*(,|%2c))/i;
 
-/** The URL for the driver, which cannot read every URL with spaces in its query, and `system` only as a file. */
-const toDriverUrl = (text: string): string => {
-  const url = new URL(text);
-  if (url.searchParams.get('sslrootcert') !== 'system') return url.href;
-  url.searchParams.delete('sslrootcert');
-  url.searchParams.set('sslmode', 'verify-full');
-  return url.href;
-};
-
 /** A URL of PostgreSQL, or of a pooler (`pgbouncer=true`) if that is allowed. */
 export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
   z
@@ -83,7 +74,8 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
     .refine((text) => isUnambiguousUrl(text, /^postgres(ql)?$/i))
     .refine((text) => mayBePooled || URL.parse(text)?.searchParams.get('pgbouncer') !== 'true')
     .refine((text) => !SEVERAL_HOSTS.test(text))
-    .transform(toDriverUrl)
+    // The driver cannot read every URL with spaces in its query, and takes `system` for a file; see src/main.ts.
+    .transform((text) => new URL(text.replace(/([?&])sslrootcert=system(?=&|$)/, '$1sslmode=verify-full')).href)
     .optional()
     .describe(
       `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? '' : ', without pgbouncer=true'}. In the user and ` +

@@ -52,9 +52,9 @@ context.setGlobalContextManager(new AsyncLocalStorageContextManager());
  * Traces requests with OpenTelemetry and sends the spans to a collector: OTLP, as protobuf over HTTP. The configuration
  * sets the endpoint and the sampler; OpenTelemetry reads its other variables itself (docs/decisions/0013).
  */
-export const createTracing = ({ endpoint, sampling, logger }: TracingConfig & { logger: Logger }) => {
+export const createTracing = ({ url, sampling, logger }: TracingConfig & { logger: Logger }) => {
   logProblems(logger);
-  const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` });
+  const exporter = new OTLPTraceExporter({ url });
   const provider = new TracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the defaults.
     resource: resourceFromAttributes({ 'service.name': 'plant-store', 'service.version': version }).merge(
@@ -62,7 +62,7 @@ export const createTracing = ({ endpoint, sampling, logger }: TracingConfig & { 
         detectors: [serviceInstanceIdDetector, resourceAttributesEnvDetector, serviceNameEnvDetector],
       }),
     ),
-    sampler: createSampler(sampling),
+    sampler: createSampler(sampling, (message) => logger.warn(message)),
     spanLimits: { linkCountLimit: MAX_LINKS },
     spanProcessors: [new BatchSpanProcessor({ exporter })],
   });
@@ -84,12 +84,18 @@ export const createTracing = ({ endpoint, sampling, logger }: TracingConfig & { 
 };
 
 /** OpenTelemetry 3 reads OTEL_TRACES_SAMPLER only in its largest package. */
-const createSampler = ({ sampler, ratio }: TracingConfig['sampling']): Sampler => {
-  const [, base] = sampler.split('parentbased_');
-  if (base !== undefined)
-    return new ParentBasedSampler({ root: createSampler({ sampler: base as typeof sampler, ratio }) });
-  if (sampler === 'traceidratio') return new TraceIdRatioBasedSampler(ratio);
-  return sampler === 'always_off' ? new AlwaysOffSampler() : new AlwaysOnSampler();
+const createSampler = ({ sampler, argument }: TracingConfig['sampling'], warn: (message: string) => void): Sampler => {
+  const known = /^(parentbased_)?(always_on|always_off|traceidratio)$/.exec(sampler);
+  if (known === null) warn('OTEL_TRACES_SAMPLER is not supported; parentbased_always_on is used');
+  const [, parentBased, base] = known ?? ['', 'parentbased_', 'always_on'];
+  const isRatio = /^(0|1(\.0*)?|0?\.\d+)$/.test(argument);
+  if (base === 'traceidratio' && !isRatio) warn('OTEL_TRACES_SAMPLER_ARG is not a fraction, 0 to 1; 1 is used');
+  const root = {
+    always_on: () => new AlwaysOnSampler(),
+    always_off: () => new AlwaysOffSampler(),
+    traceidratio: () => new TraceIdRatioBasedSampler(isRatio ? Number(argument) : 1),
+  }[base as 'always_on']();
+  return parentBased ? new ParentBasedSampler({ root }) : root;
 };
 
 /** Logs what OpenTelemetry reports. It has one handler per process: with several services, the last one logs for all. */

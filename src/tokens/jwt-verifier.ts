@@ -18,8 +18,6 @@ const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 const CLOCK_TOLERANCE = 5;
 /** How many keys are tried for a token whose header fits several of them, to bound the work for a wrong token. */
 const MAX_TRIED_KEYS = 10;
-/** The maximum number of characters of a claim in the log. */
-const SHOWN_CLAIM = 200;
 const JWT_PATTERN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 export type JwtVerifierOptions = {
@@ -88,7 +86,7 @@ const tryKeys = async (text: string, getKey: JWTVerifyGetKey, options: JWTVerify
 
 const reasonOf = (error: errors.JOSEError): string => {
   if (!(error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired)) return error.message;
-  return `${error.message}: ${JSON.stringify(error.payload[error.claim])?.slice(0, SHOWN_CLAIM)}`;
+  return `${error.message}: ${JSON.stringify(error.payload[error.claim])?.slice(0, 200)}`;
 };
 
 const toToken = (payload: JWTPayload): CheckedToken => {

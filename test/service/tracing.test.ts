@@ -279,6 +279,10 @@ describe('sampling', () => {
     ['traceidratio', '1', NOT_SAMPLED, true],
     ['parentbased_traceidratio', '0', SAMPLED, true],
     ['parentbased_traceidratio', '0', '', false],
+    ['xray', 'endpoint=http://localhost:2000', NOT_SAMPLED, false],
+    ['xray', 'endpoint=http://localhost:2000', SAMPLED, true],
+    ['traceidratio', '50%', NOT_SAMPLED, true],
+    ['traceidratio', '1.0', NOT_SAMPLED, true],
   ])(
     'OTEL_TRACES_SAMPLER=%s OTEL_TRACES_SAMPLER_ARG=%s with the client header %j: %s',
     async (sampler, ratio, header, is) => {
@@ -287,6 +291,31 @@ describe('sampling', () => {
       expect((await sent()).spans.map(({ name }) => name)).toEqual(is ? ['GET /livez'] : []);
     },
   );
+});
+
+test.each([
+  ['xray', 'endpoint=x', ['OTEL_TRACES_SAMPLER is not supported; parentbased_always_on is used']],
+  ['traceidratio', '1.1', ['OTEL_TRACES_SAMPLER_ARG is not a fraction, 0 to 1; 1 is used']],
+  ['parentbased_traceidratio', '.5', []],
+  ['always_on', '50%', []],
+])('the sampler %s with %s: a warning if the service does not know it', async (sampler, argument, warnings) => {
+  await start({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: argument });
+  expect(service.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual(warnings);
+});
+
+test('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is, in place of the endpoint of all signals', async () => {
+  await start({
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.endpoint}/own/path`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x',
+  });
+  await service.agent.get('/livez');
+  await sent();
+  expect(collector.requests[0]).toMatchObject({ path: '/own/path' });
+});
+
+test.each(['true', 'TRUE'])('OTEL_SDK_DISABLED=%s: no traces', async (value) => {
+  await start({ OTEL_SDK_DISABLED: value });
+  expect((await service.agent.get('/livez')).headers).not.toHaveProperty('traceresponse');
 });
 
 test('without OTEL_EXPORTER_OTLP_ENDPOINT there are no traces, and no trace ids in responses and log lines', async () => {

@@ -143,14 +143,9 @@ describe('a token of the identity provider', () => {
       return start().outcome(await sign({}, ''));
     },
   });
-  edge('tokens/jwt-verifier.ts SHOWN_CLAIM', 'has 200 characters of a wrong claim in the log', {
-    is: [true, true, false],
-    of: async (length) => {
-      // With its quotes.
-      const iss = 'x'.repeat(length - 2);
-      await start().outcome(await sign({ iss }));
-      return refusals[0]?.endsWith(`: "${iss}"`);
-    },
+  test('that is refused has 200 characters of a wrong claim in the log', async () => {
+    await start().outcome(await sign({ iss: 'x'.repeat(1000) }));
+    expect(refusals).toEqual([expect.stringMatching(/: "x{199}$/)]);
   });
 
   test('without a key id is refused, as any wrong token, if no key is left', async () => {

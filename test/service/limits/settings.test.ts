@@ -13,7 +13,6 @@ describe('a setting', () => {
   range('setting DATABASE_CONNECTIONS', '0', '1', '1000', '1001');
   range('setting QUEUE_LIMIT', '0', '1', '1000000', '1000001');
   range('setting MAX_CONNECTIONS', '0', '1', '1000000', '1000001');
-  range('setting OTEL_TRACES_SAMPLER_ARG', '-0.1', '0', '1', '1.000000001');
   range('setting IDEMPOTENCY_RETENTION', '999ms', '1s', '365d', '31536001');
   range('setting REQUEST_TIMEOUT', '999ms', '1s', '1h', '3600001ms');
   range('setting KEEP_ALIVE_TIMEOUT', '999ms', '1s', '1h', '3600001ms');
