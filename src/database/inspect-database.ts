@@ -17,6 +17,10 @@ export const DURABILITY = `concat_ws(', ',
   ${TABLES.map((name) => `CASE WHEN pg_relation_size(to_regclass('${name}_pkey'), 'init') > 0 THEN 'UNLOGGED table ${name}' END`)}
 ) AS weaknesses`;
 
+/** A column: the tables of which a policy may hide rows from the role, separated by commas. */
+export const SECURED = `concat_ws(',',
+  ${TABLES.map((name) => `CASE WHEN row_security_active(to_regclass('${name}')) THEN '${name}' END`)}) AS secured`;
+
 /** In ms. */
 const HOUR = 3_600_000;
 

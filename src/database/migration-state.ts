@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from 'pg';
+import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Database } from './database.ts';
-import { DURABILITY, readFacts } from './inspect-database.ts';
+import { DURABILITY, readFacts, SECURED } from './inspect-database.ts';
 import { usableSchema } from './store-schema.ts';
 
 export const migrationsFolder = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
@@ -15,6 +16,7 @@ export const migrationNames: readonly string[] = readdirSync(migrationsFolder, {
   .sort();
 
 type AppliedMigration = { name: string };
+type SessionState = { isReadOnly: boolean; weaknesses: string; secured: string };
 
 const FROM_APPLIED = 'FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL';
 
@@ -50,12 +52,23 @@ export class DatabaseNotMigratedError extends Error {
  * @throws Prisma's error if the database cannot be reached or written to
  */
 export const assertReadyToServe = async (database: Database): Promise<string> => {
-  const rows = await database.$queryRaw<(AppliedMigration & { isReadOnly: boolean; weaknesses: string })[]>`
-    SELECT migration_name AS name, current_setting('transaction_read_only')::boolean AS "isReadOnly", ${Prisma.raw(DURABILITY)}
+  const rows = await database.$queryRaw<(AppliedMigration & SessionState)[]>`
+    SELECT migration_name AS name, current_setting('transaction_read_only')::boolean AS "isReadOnly",
+      ${Prisma.raw(DURABILITY)}, ${Prisma.raw(SECURED)}
     ${Prisma.raw(FROM_APPLIED)}`;
   const missing = missingFrom(rows);
   if (missing.length > 0) throw new DatabaseNotMigratedError(`Missing migrations: ${missing.join(', ')}`);
   // The server may no longer be the primary: a failed write, which changes nothing here, closes the connection to it.
   if (rows.some(({ isReadOnly }) => isReadOnly)) await database.$executeRaw`DELETE FROM plants WHERE FALSE`;
+  if (rows[0]?.secured) await assertPolicies(database, rows[0].secured);
   return rows[0]?.weaknesses ?? '';
+};
+
+/** Without a policy, row-level security hides all rows: lists would be empty, and no token valid. */
+const assertPolicies = async (database: Database, tables: string) => {
+  const [hidden] = await database.$queryRaw<[{ names: string | null }]>`
+    SELECT string_agg(name, ', ') AS names FROM unnest(string_to_array(${tables}, ',')) AS name
+    WHERE NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass(name))`;
+  const message = `Row-level security without a policy hides all rows of ${hidden.names} from the service.`;
+  if (hidden.names) throw new StoreError('databaseNotMigrated', message);
 };

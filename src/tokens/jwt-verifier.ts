@@ -51,7 +51,7 @@ export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, onRefused, ...expe
     try {
       const { payload } = await verify().catch(async (error) => {
         // The key may be a new one without an id of its own.
-        if (!(isSignatureWrong(error) && (await refresh()))) throw error;
+        if (!isSignatureWrong(error) || (await refresh()) !== true) throw error;
         return verify();
       });
       return toToken(payload);
@@ -166,17 +166,8 @@ const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions) => {
   };
   return {
     getKey,
-    /** Fetches the keys again, as for an unknown key id. @returns whether there is a newer set now */
-    refresh: async (): Promise<boolean> => {
-      if (keys.coolingDown) return false;
-      return keys.reload().then(
-        () => true,
-        (error) => {
-          onRefreshFailed(error);
-          return false;
-        },
-      );
-    },
+    /** Fetches the keys again, as for an unknown key id. @returns true if there is a newer set now */
+    refresh: async () => !keys.coolingDown && keys.reload().then(() => true, onRefreshFailed),
   };
 };
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
+import { onCitus, testUnless } from '../support/skip.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 
@@ -48,6 +49,38 @@ describe('GET /livez and GET /readyz', () => {
     const { status, body } = await service.agent.get('/readyz');
     expect([status, body.error]).toEqual([503, 1502]);
   });
+
+  testUnless(
+    onCitus('row-level security is its own matter'),
+    'not ready if row-level security without a policy hides all rows, code 1502; ready with a policy',
+    async () => {
+      await using stack = new AsyncDisposableStack();
+      const { url, query, administer, drop } = await createTestDatabase();
+      stack.defer(drop);
+      const role = `limited_${process.pid}`;
+      await query(`CREATE ROLE ${role} LOGIN PASSWORD 'limited'; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
+      stack.defer(async () => void (await administer(`DROP ROLE ${role}`)));
+      stack.defer(async () => void (await query(`DROP OWNED BY ${role}`)));
+      const service = await start(
+        {},
+        { databaseUrl: Object.assign(new URL(url), { username: role, password: 'limited' }).href },
+      );
+      expect((await service.agent.get('/readyz')).status).toBe(200);
+      await query('ALTER TABLE plants ENABLE ROW LEVEL SECURITY; ALTER TABLE tokens ENABLE ROW LEVEL SECURITY');
+      const { status, body } = await service.agent.get('/readyz');
+      expect([status, body]).toEqual([
+        503,
+        {
+          error: 1502,
+          message: 'Row-level security without a policy hides all rows of plants, tokens from the service.',
+        },
+      ]);
+      await query(
+        `CREATE POLICY all_rows ON plants USING (TRUE); CREATE POLICY all_rows ON tokens TO ${role} USING (TRUE)`,
+      );
+      expect((await service.agent.get('/readyz')).status).toBe(200);
+    },
+  );
 
   test('live but not ready on a read-only database, code 1501, and the connection is closed', async () => {
     await using stack = new AsyncDisposableStack();
