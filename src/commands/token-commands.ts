@@ -24,7 +24,11 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
       'how long the token is valid, such as 12h or 30d (default: until it is revoked)',
       parseExpiry,
     )
-    .addOption(new Option('--scope <scope...>', 'what the token allows').choices(SCOPES).default([...SCOPES]))
+    .addOption(
+      new Option('--scope <scope...>', 'what the token allows, separated by spaces')
+        .choices(SCOPES)
+        .default([...SCOPES]),
+    )
     .option('--if-none', 'do nothing if the database already has a token')
     .action((options: CreateOptions) => useTokens((tokens) => createToken(tokens, options, config())));
   command
@@ -63,9 +67,11 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
     const { cause } = error;
     throw new OperationalError(`The token could not be printed and was deleted: ${cause.message}`, { cause });
   });
-  process.stderr.write(
-    `Save this token; it cannot be shown again. Store a plant:\n${curlLine(baseUrl(config), text)}\n`,
-  );
+  const url = baseUrl(config);
+  const example = scopes.includes('plants:write')
+    ? `Store a plant:\n${curlLine(url, text)}`
+    : `Read plants:\ncurl ${url}/plants -H 'Authorization: Bearer ${text}'`;
+  process.stderr.write(`Save this token; it cannot be shown again. ${example}\n`);
 };
 
 const printTokens = (tokens: Token[], json = false): Promise<void> => {

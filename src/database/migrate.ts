@@ -65,8 +65,7 @@ const takeLock = async (client: Client) => {
 
 const NAMES_TAKEN = 'Another program has tables of the same names in it. Use another schema: ?schema= in the URL.';
 const REMEDY =
-  'Fix the cause, undo what the migration did, run DELETE FROM _prisma_migrations WHERE finished_at IS NULL, and migrate again; see ' +
-  '"Upgrading without downtime" in docs/operations.md.';
+  'Fix the cause and undo what it did. Then run DELETE FROM _prisma_migrations WHERE finished_at IS NULL (docs/operations.md).';
 
 const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   // The engine cannot read the times of other date styles, and writes times without their offset. No limit of the role may end a migration.
@@ -88,12 +87,8 @@ const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   try {
     return (await engine.applyMigrations({ migrationsList: readMigrations(), filters })).appliedMigrationNames;
   } catch (error) {
-    throw new OperationalError(
-      (error as Error).message.replace(/Read more .*baseline.*/, NAMES_TAKEN).replace(/Read more .*/, REMEDY),
-      {
-        cause: error,
-      },
-    );
+    const message = (error as Error).message.replace(/Read more .*baseline.*/, NAMES_TAKEN);
+    throw new OperationalError(message.replace(/Read more .*/, REMEDY), { cause: error });
   } finally {
     engine.free();
   }

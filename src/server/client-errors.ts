@@ -13,6 +13,19 @@ export const REQUEST_NOT_HTTP = new StoreError('requestNotHttp');
 export const CONNECT_NOT_ALLOWED = new StoreError('methodNotAllowed', 'CONNECT is not allowed here.', {
   headers: { Allow: '' },
 });
+const URL_NOT_ENCODED = new StoreError(
+  'requestNotHttp',
+  'The URL has a space or another character that must be percent-encoded as UTF-8: a space is %20, \u00fc is %C3%BC.',
+);
+/** By the code of llhttp. */
+const CAUSES: Record<string, StoreError> = {
+  HPE_INVALID_CONSTANT: URL_NOT_ENCODED,
+  HPE_INVALID_URL: URL_NOT_ENCODED,
+  HPE_HEADER_OVERFLOW: new StoreError(
+    'requestNotHttp',
+    'The header of the request, with its URL, is larger than 16 KiB.',
+  ),
+};
 const BODY_NOT_HTTP = new StoreError('requestNotHttp', 'The body is not valid HTTP/1.1.');
 const REQUEST_TOO_SLOW = new StoreError('requestTooSlow');
 
@@ -74,10 +87,10 @@ export const createRefusals = ({ connections, onRefused = () => {}, logger }: Re
   return { refuseRequest, refuseConnection, respondToClientError };
 };
 
-const toStoreError = ({ code, rawPacket, bytesParsed = 0 }: ClientError): StoreError => {
+const toStoreError = ({ code = '', rawPacket, bytesParsed = 0 }: ClientError): StoreError => {
   // Its header does not arrive within `headersTimeout`.
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return REQUEST_TOO_SLOW;
-  if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return REQUEST_NOT_HTTP;
+  if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return CAUSES[code] ?? REQUEST_NOT_HTTP;
   const text = rawPacket.toString('latin1');
   const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)[0] ?? '';
   const [, method] = /^([\w!#$%&'*+.^`|~-]{1,64}) \S+ HTTP\/1\.[01]\r?$/.exec(line) ?? [];

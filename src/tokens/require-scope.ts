@@ -35,7 +35,7 @@ export const createRequireScope = ({ verifyToken, rateLimit }: RequireScopeOptio
         const wait = text === undefined ? undefined : countFailed(address);
         if (wait !== undefined) throw tooManyWrongTokens(wait);
         if (rateLimit) await rateLimit(`address:${address}`, response);
-        throw text === undefined ? tokenMissing() : tokenNotValid();
+        throw text === undefined ? tokenMissing() : tokenNotValid(oddityOf(text));
       }
       response.locals.tokenName = token.name;
       if (rateLimit) await rateLimit(`token:${token.name}`, response);
@@ -61,7 +61,19 @@ const tooManyWrongTokens = (wait: number) =>
 
 const tokenMissing = () => new StoreError('tokenMissing', undefined, { headers: challenge() });
 
-export const tokenNotValid = () => new StoreError('tokenNotValid', undefined, { headers: challenge('invalid_token') });
+export const tokenNotValid = (oddity = '') =>
+  new StoreError('tokenNotValid', `The token is wrong, expired or revoked.${oddity}`, {
+    headers: challenge('invalid_token'),
+  });
+
+/** A common mistake in a token (RFC 6750 §2.1), without any part of the token. */
+const oddityOf = (text: string): string => {
+  if (/^(bearer|token)\s/i.test(text)) return ' It begins with a word, such as a second "Bearer".';
+  if (/[^\w.~+/=-]/.test(text)) return ' It has characters that no token has, such as quotes, spaces or a backslash.';
+  return /^plant_(?!.{43}$)/.test(text)
+    ? ' It is too short or too long: a token of this service has 49 characters.'
+    : '';
+};
 
 /**
  * Checks the token of a request repeatedly until its response is sent, for requests that may take hours.

@@ -101,7 +101,7 @@ test('the client converts an Error that Express does not send to problem details
     type: 'about:blank',
     title: 'Bad Request',
     status: 400,
-    detail: 'The request is not valid HTTP/1.1, or its header is too large.',
+    detail: 'The header of the request, with its URL, is larger than 16 KiB.',
     code: 1006,
   });
 });

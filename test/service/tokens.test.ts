@@ -32,10 +32,10 @@ describe('code 1100: no token', () => {
 });
 
 describe('code 1101: a token that is not valid', () => {
-  const expectRefused = async (authorization: string) => {
+  const expectRefused = async (authorization: string, oddity = '') => {
     const response = await send(authorization);
     expect(response.status).toBe(401);
-    expect(response.body).toEqual({ error: 1101, message: 'The token is wrong, expired or revoked.' });
+    expect(response.body).toEqual({ error: 1101, message: `The token is wrong, expired or revoked.${oddity}` });
     expect(response.headers['www-authenticate']).toBe('Bearer realm="plants", error="invalid_token"');
   };
 
@@ -45,16 +45,18 @@ describe('code 1101: a token that is not valid', () => {
 
   test('one with extra or missing characters, or in different case', async () => {
     const { token } = service;
-    for (const text of [
-      `${token}x`,
-      token.slice(0, -1),
-      `x${token}`,
-      token.toUpperCase(),
-      `${token} ${token}`,
-      `"${token}"`,
-    ]) {
-      await expectRefused(`Bearer ${text}`);
-    }
+    for (const text of [`x${token}`, token.toUpperCase()]) await expectRefused(`Bearer ${text}`);
+    const length = ' It is too short or too long: a token of this service has 49 characters.';
+    for (const text of [`${token}x`, token.slice(0, -1), 'plant_']) await expectRefused(`Bearer ${text}`, length);
+  });
+
+  test('a common mistake: the message says what is odd, without the token', async () => {
+    const { token } = service;
+    const word = ' It begins with a word, such as a second "Bearer".';
+    const characters = ' It has characters that no token has, such as quotes, spaces or a backslash.';
+    for (const text of [`Bearer ${token}`, `token ${token}`]) await expectRefused(`Bearer ${text}`, word);
+    for (const text of [`"${token}"`, `'${token}'`, `<${token}>`, `${token}\\n`, `${token} ${token}`])
+      await expectRefused(`Bearer ${text}`, characters);
   });
 
   test('its hash, which the database stores', async () => {

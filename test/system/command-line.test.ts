@@ -33,9 +33,13 @@ describe('token create', () => {
   });
 
   test('grants the requested scopes', async () => {
-    await run('token', 'create', '--name', 'reader', '--scope', 'plants:read');
+    const { stderr } = await run('token', 'create', '--name', 'reader', '--scope', 'plants:read');
     const [row] = await database.query("SELECT scopes FROM tokens WHERE name = 'reader'");
     expect(row?.scopes).toEqual(['plants:read']);
+    // The example is one that the token may run.
+    expect(stderr).toMatch(/Read plants:\ncurl http:\S+\/plants -H 'Authorization: Bearer plant_[^']+'\n$/);
+    const writer = await run('token', 'create', '--name', 'writer', '--scope', 'plants:read', 'plants:write');
+    expect(writer.stderr).toMatch(/Store a plant:\ncurl .* -d '\{"id": /);
   });
 });
 
