@@ -1,7 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -128,7 +129,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
   const initialize = async () => {
     if (existsSync(directory)) return;
     const unfinished = `${directory}.new`;
-    rmSync(unfinished, { recursive: true, force: true });
+    await rm(unfinished, { recursive: true, force: true });
     mkdirSync(unfinished, { mode: 0o700 });
     writeSecretFile(passwordFile, randomBytes(24).toString('base64url'));
     if (account) for (const path of [unfinished, passwordFile]) chownSync(path, account.uid, account.gid);
@@ -157,7 +158,8 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
       if (await runningUrl()) return;
       await initialize();
       // A leftover postmaster.pid may name any process, and PostgreSQL does not start while that runs.
-      for (const leftover of [join(directory, 'postmaster.pid'), startLog]) rmSync(leftover, { force: true });
+      // Not rmSync, whose error on a read-only disk has no code and says "Unknown error".
+      for (const leftover of [join(directory, 'postmaster.pid'), startLog]) await rm(leftover, { force: true });
       const options = `--options=-p ${await freePort()}${sharedBuffersOption()}`;
       await run('pg_ctl', 'start', '--wait', '--pgdata=postgres', '--log=postgres/start.log', options);
     },

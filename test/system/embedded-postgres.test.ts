@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -9,6 +9,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { isPostgres } from '../../src/embedded-postgres/cluster.ts';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
+import { smallDiskObstacle } from '../faults/small-disk.ts';
 import { spawnChild } from '../support/children.ts';
 import { describeUnless, testUnless } from '../support/skip.ts';
 import { projectFolder, runCommand, startStore } from '../support/store-process.ts';
@@ -73,6 +74,24 @@ test('the store and its commands ignore what the shell sets for other PostgreSQL
   expect((await fetch(`${store.url}/readyz`)).status).toBe(200);
   expect(await runCommand(['token', 'list'], { DATA_DIR: folder.path, ...others })).toMatchObject({ code: 0 });
   await store.stop();
+});
+
+testUnless(smallDiskObstacle(), 'a folder that has become read-only: a sentence', async () => {
+  const list = () => runCommand(['token', 'list'], { DATA_DIR: folder.path });
+  expect((await list()).code).toBe(0);
+  execFileSync('mount', ['--bind', folder.path, folder.path]);
+  try {
+    execFileSync('mount', ['-o', 'remount,bind,ro', folder.path]);
+    const { code, stderr } = await list();
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^EROFS: read-only file system.* DATA_DIR must be a folder that this user can write to\.\n$/,
+      ),
+    ]);
+  } finally {
+    execFileSync('umount', ['--lazy', folder.path]);
+  }
 });
 
 describe('leaseEmbeddedPostgres', () => {
