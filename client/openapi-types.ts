@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 7ba71862e8d9110f8da39f6d5cbc072ca9e58f2133ef7041f3259a77e037304e
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 9aeb6074cacfa92a443a0eb222617c75301134b61f693d7989b010029bcb67b9
 export interface paths {
     "/plants": {
         parameters: {

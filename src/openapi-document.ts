@@ -28,10 +28,12 @@ const INFO = {
   version: '1.0.0',
   summary: 'Stores plants in PostgreSQL under ids that clients choose.',
   description: `Ids are 64-bit integers. Use a JSON parser that keeps every digit; JavaScript's \`JSON.parse\` rounds above 2^53.
+Every [error](docs/errors) has a stable code.
+
+<details><summary>What all operations have in common</summary>
 
 Every response that is not a success has an Error as its body, or problem details (RFC 9457) if the \`Accept\` header prefers
-\`application/problem+json\` to \`application/json\`. The code is stable; the message may change. The path \`/docs/errors\` has an
-example of every error.
+\`application/problem+json\` to \`application/json\`. The code is stable; the message may change.
 
 Every path that supports \`GET\` also supports \`HEAD\`, and every path \`OPTIONS\`. Other methods are answered with \`405\`
 (1202) and an \`Allow\` header, other paths with \`404\` (1200). A \`503\` says when to retry.
@@ -42,7 +44,9 @@ ${listOf(commonHeaders)}
 
 If the operation needs a token, also:
 
-${listOf(rateLimitHeaders)}`,
+${listOf(rateLimitHeaders)}
+
+</details>`,
   license: { name: 'MIT', identifier: 'MIT' },
 };
 

@@ -1,6 +1,13 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { useDataFolder } from '../support/use-data-folder.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 const run = promisify(execFile);
 
@@ -8,4 +15,79 @@ const run = promisify(execFile);
 test('npm run bench starts', async () => {
   const { stdout } = await run(process.execPath, ['bin/bench.js', '--help']);
   expect(stdout).toMatch(/^npm run bench -- \[options\]\n/);
+});
+
+test("npm start says what is missing if the Node.js in node_modules cannot start: the machine's own runs", async () => {
+  const folder = makeTemporaryFolder();
+  writeFileSync(join(folder, 'node'), '#!/bin/sh\necho cannot open shared object file >&2\nexit 127\n', {
+    mode: 0o755,
+  });
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, npm_node_execpath: process.execPath, PORT: 'x' };
+  for (const script of ['start', 'studio']) {
+    const { code, stderr } = await run('sh', ['-c', scripts[script]], { env }).catch((error) => error);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The configuration is wrong:\nPORT is "x"/)]);
+  }
+  rmSync(folder, { recursive: true });
+});
+
+/** Stands in for npm: waits for the file `go`, notes that it ran, and installs a Prisma that generates nothing. */
+const NPM = `
+  const { appendFileSync, existsSync, mkdirSync, writeFileSync } = require('node:fs');
+  while (!existsSync('go')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+  appendFileSync('npm.log', 'installed\\n');
+  mkdirSync('node_modules/prisma/build', { recursive: true });
+  writeFileSync('node_modules/prisma/package.json', '{"version": "1"}');
+  writeFileSync('node_modules/prisma/build/index.js', "require('node:fs').mkdirSync('src/generated/prisma', { recursive: true })");
+  writeFileSync('node_modules/.package-lock.json', '{"packages": {"node_modules/prisma": {"version": "1"}}}');
+`;
+
+describe('a fresh clone', () => {
+  const folder = useDataFolder();
+  const path = (name: string) => join(folder.path, name);
+  beforeEach(() => {
+    for (const name of ['bin', 'prisma']) mkdirSync(path(name));
+    copyFileSync('bin/prepare.js', path('bin/prepare.js'));
+    writeFileSync(path('package.json'), '{"type": "module"}');
+    writeFileSync(path('package-lock.json'), '{"packages": {"": {}, "node_modules/prisma": {"version": "1"}}}');
+    writeFileSync(path('prisma/schema.prisma'), '');
+    mkdirSync(path('npm'));
+    writeFileSync(path('npm/package.json'), '{"type": "commonjs"}');
+    writeFileSync(path('npm/npm.js'), NPM);
+  });
+  const prepare = () => {
+    const child = spawn(process.execPath, ['--eval', "import('./bin/prepare.js').then(({ prepare }) => prepare())"], {
+      cwd: folder.path,
+      env: { ...process.env, npm_execpath: path('npm/npm.js') },
+      stdio: ['ignore', 'inherit', 'pipe'],
+    });
+    const said = { text: '' };
+    child.stderr.on('data', (chunk) => (said.text += chunk));
+    return { said, code: once(child, 'exit').then(([code]) => code as number | null), stderr: text(child.stderr) };
+  };
+  const installations = () => readFileSync(path('npm.log'), 'utf8').match(/installed/g)?.length;
+
+  test('two commands at once install it once', async () => {
+    const first = prepare();
+    await waitUntil('the first', () => first.said.text.startsWith('Installing packages'));
+    const second = prepare();
+    await waitUntil('the second to wait', () => /^Waiting for process \d+, which prepares/.test(second.said.text));
+    writeFileSync(path('go'), '');
+    expect([await first.code, await second.code, installations()]).toEqual([0, 0, 1]);
+    expect(existsSync(path('.prepare.lock'))).toBe(false);
+  });
+
+  test.each(['', '{"packages": {"node_mod'])('an installation that is not whole is done again: %j', async (record) => {
+    writeFileSync(path('go'), '');
+    mkdirSync(path('node_modules'));
+    writeFileSync(path('node_modules/.package-lock.json'), record);
+    expect([await prepare().code, installations()]).toEqual([0, 1]);
+    expect([await prepare().code, installations()]).toEqual([0, 1]);
+  });
+
+  test('the lock of a process that was killed does not matter', async () => {
+    writeFileSync(path('go'), '');
+    symlinkSync('999999999', path('.prepare.lock'));
+    expect([await prepare().code, installations()]).toEqual([0, 1]);
+  });
 });

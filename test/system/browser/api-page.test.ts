@@ -51,6 +51,9 @@ describeUnless(browserObstacle, 'the API page in a browser', () => {
       const barColour = await page.evaluate("getComputedStyle(document.querySelector('header')).backgroundColor");
       expect(barColour).toBe('rgb(31, 107, 69)');
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      // The examples are not cut.
+      const widths = "[...document.querySelectorAll('pre')].map((one) => one.scrollWidth - one.clientWidth)";
+      expect(Math.max(...(await page.evaluate<number[]>(widths)))).toBe(0);
       expect([complaints, elsewhere, await findBarriers(page)]).toEqual([[], [], []]);
       await page.getByRole('link', { name: 'Plant Store API' }).click();
       await page.locator('.opblock').first().waitFor();
@@ -187,6 +190,25 @@ describeUnless(browserObstacle, 'the API page in a browser', () => {
     expect(await code.locator('summary').allInnerTexts()).toEqual(['curl', 'JavaScript', 'Python']);
     expect(await code.last().innerText()).toContain('"id": 9223372036854775807');
     expect(await findBarriers(page)).toEqual([]);
+    await page.close();
+  });
+
+  test('begins with the operations, links to the errors, and has a colour for each method', async () => {
+    for (const options of [{ viewport: { width: 1280, height: 720 } }, PHONE]) {
+      const { page } = await open(options);
+      const { height } = options.viewport;
+      const { y = height, height: ownHeight = 0 } = (await page.locator('.opblock').first().boundingBox()) ?? {};
+      expect(y + ownHeight).toBeLessThan(height);
+      await page.close();
+    }
+    const { page } = await open();
+    const colours = await page.evaluate<string[]>(`['post', 'get', 'delete'].map((method) =>
+      getComputedStyle(document.querySelector('.opblock-' + method + ' .opblock-summary-method')).backgroundColor)`);
+    expect(new Set(colours).size).toBe(3);
+    for (const link of await page.getByRole('link', { name: /^errors?$/i }).all())
+      expect(await link.getAttribute('href')).toBe('docs/errors');
+    const levels = await page.getByRole('heading').evaluateAll((all) => all.map((one) => one.ariaLevel ?? one.tagName));
+    expect([levels[0], ...new Set(levels.slice(1))]).toEqual(['H1', '2']);
     await page.close();
   });
 
