@@ -38,12 +38,17 @@ export const parseTokenName = (text: string): string => {
 /** A century, in ms. */
 const MAX_VALIDITY = 36_525 * 86_400_000;
 
-/** Requires a unit, because a user who writes 30 may mean days. */
-export const parseExpiry = (text: string): Date => {
-  const duration = /\D$/.test(text) ? parseDuration(text) : undefined;
-  if (!duration || duration > MAX_VALIDITY)
+/** In ms. Requires a unit, because a user who writes 30 may mean days. */
+const parsePeriod = (text: string, minimum: number): number => {
+  const period = /\D$/.test(text) ? parseDuration(text) : undefined;
+  if (period === undefined || period < minimum || period > MAX_VALIDITY)
     throw new InvalidArgumentError(
       'It must be a number with a unit (s, m, h, d, w), such as 45m, 12h or 30d, and at most 100 years.',
     );
-  return new Date(Date.now() + duration);
+  return period;
 };
+
+export const parseExpiry = (text: string): Date => new Date(Date.now() + parsePeriod(text, 1));
+
+/** In ms. */
+export const parseOverlap = (text: string): number => parsePeriod(text, 0);

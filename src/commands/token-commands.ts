@@ -4,14 +4,14 @@ import { toWriteError } from '../database/database-error.ts';
 import { OperationalError } from '../errors.ts';
 import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
 import type { TokenRepository } from '../tokens/token-repository.ts';
-import { parseExpiry, parseTokenName } from './option-parsers.ts';
+import { parseExpiry, parseOverlap, parseTokenName } from './option-parsers.ts';
 import { type OutputError, print } from './output.ts';
 import { baseUrl, curlLine } from './usage.ts';
 import { withDatabase, withTokens } from './with-database.ts';
 
 type CreateOptions = { name: string; expires?: Date; scope: Scope[]; ifNone?: true };
 
-/** Adds `create`, `list` and `revoke`. They need the database, but not a running service. */
+/** Adds `create`, `list`, `rotate`, `revoke` and `delete`. They need the database, but not a running service. */
 export const addTokenCommands = (command: Command, config: () => Config): void => {
   const useTokens = (use: (tokens: TokenRepository) => Promise<void>) =>
     withDatabase(config(), (url) => withTokens(url, use));
@@ -37,16 +37,51 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
     .option('--json', 'print a JSON array')
     .action(({ json }: { json?: true }) => useTokens(async (tokens) => printTokens(await tokens.list(), json)));
   command
+    .command('rotate')
+    .description('give a token another text and print it; the name, the scopes and the expiry stay')
+    .argument('<name>')
+    .option(
+      '--overlap <duration>',
+      'how long the text from before stays valid; 0s: at most 5 seconds',
+      parseOverlap,
+      3_600_000,
+    )
+    .action((name: string, { overlap }: { overlap: number }) =>
+      useTokens(async (tokens) => {
+        const text = await written(tokens.rotate(name, overlap));
+        if (text === undefined) throw await missing(tokens, name, 'is revoked. Create another');
+        await printToken(text, 'the one from before stays valid', () => tokens.undoRotate(text));
+        const end = new Date(Date.now() + overlap).toISOString();
+        process.stderr.write(`Save this token; it cannot be shown again. The one from before is valid until ${end}.\n`);
+      }),
+    );
+  command
     .command('revoke')
     .description('revoke a token; running services refuse it within 5 seconds')
     .argument('<name>')
     .action((name: string) =>
       useTokens(async (tokens) => {
-        if (!(await written(tokens.revoke(name)))) throw new OperationalError(`There is no token named "${name}".`);
+        if (!(await written(tokens.revoke(name)))) throw await missing(tokens, name);
         process.stderr.write(`Revoked "${name}".\n`);
       }),
     );
+  command
+    .command('delete')
+    .description('delete a revoked token, so that its name can be used again')
+    .argument('<name>')
+    .action((name: string) =>
+      useTokens(async (tokens) => {
+        if (!(await written(tokens.delete(name)))) throw await missing(tokens, name, 'is not revoked. Revoke it first');
+        process.stderr.write(`Deleted "${name}".\n`);
+      }),
+    );
 };
+
+/** @param state why a token of this name does not count */
+const missing = async (tokens: TokenRepository, name: string, state = '') =>
+  new OperationalError(
+    (await tokens.exists(name)) ? `The token "${name}" ${state}.` : `There is no token named "${name}".`,
+  );
 
 /** @throws {OutcomeUnknownError} the connection broke, possibly after the change was made */
 const written = <Result>(change: Promise<Result>): Promise<Result> =>
@@ -62,17 +97,20 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
   }
   // Stored before it is printed, so that every printed token works.
   const text = await written(tokens.create({ name, scopes, expiresAt }));
-  await print(`${text}\n`).catch(async (error: OutputError) => {
-    await tokens.delete(text);
-    const { cause } = error;
-    throw new OperationalError(`The token could not be printed and was deleted: ${cause.message}`, { cause });
-  });
+  await printToken(text, 'was deleted', () => tokens.undoCreate(text));
   const url = baseUrl(config);
   const example = scopes.includes('plants:write')
     ? `Store a plant:\n${curlLine(url, text)}`
     : `Read plants:\ncurl ${url}/plants -H 'Authorization: Bearer ${text}'`;
   process.stderr.write(`Save this token; it cannot be shown again. ${example}\n`);
 };
+
+/** @param undone what `undo` does if the token cannot be printed */
+const printToken = (text: string, undone: string, undo: () => Promise<void>): Promise<void> =>
+  print(`${text}\n`).catch(async ({ cause }: OutputError) => {
+    await undo();
+    throw new OperationalError(`The token could not be printed and ${undone}: ${cause.message}`, { cause });
+  });
 
 const printTokens = (tokens: Token[], json = false): Promise<void> => {
   const rows = tokens.map((token) => ({
@@ -82,12 +120,15 @@ const printTokens = (tokens: Token[], json = false): Promise<void> => {
     createdAt: token.createdAt,
     expiresAt: token.expiresAt,
     revokedAt: token.revokedAt,
+    lastUsedAt: token.lastUsedAt,
   }));
   if (json) return print(`${JSON.stringify(rows, null, 2)}\n`);
   const minute = (date: Date | null) => date?.toISOString().replace(/T(.{5}).*/, ' $1') ?? '-';
   const table = [
-    ['NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'SCOPES'],
-    ...rows.map((row) => [row.name, row.state, minute(row.createdAt), minute(row.expiresAt), row.scopes.join(' ')]),
+    ['NAME', 'STATE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'LAST USED (UTC)', 'SCOPES'],
+    ...rows.map(({ name, state, createdAt, expiresAt, lastUsedAt, scopes }) => [
+      ...[name, state, minute(createdAt), minute(expiresAt), minute(lastUsedAt), scopes.join(' ')],
+    ]),
   ];
   const width = Math.max(...table.map(([name = '']) => name.length));
   const lines = table.map(([name = '', state = '', ...others]) =>

@@ -3,12 +3,18 @@ import type { Request, RequestHandler } from 'express';
 import ipaddr from 'ipaddr.js';
 
 /**
- * The key under which requests without a valid token are counted: the IPv4 address, or the /64 network of the IPv6
- * address, because one client usually has all of it. Behind trusted proxies (TRUST_PROXY), it is the address that they
- * report.
+ * The address of the client; behind trusted proxies (TRUST_PROXY), the one that they report. Undefined if the client has
+ * disconnected.
  */
-export const clientAddress = ({ ip, socket }: Pick<Request, 'ip' | 'socket'>): string => {
-  const text = [ip, socket.remoteAddress].find((address) => address && isIP(address));
+export const clientIp = ({ ip, socket }: Pick<Request, 'ip' | 'socket'>): string | undefined =>
+  [ip, socket.remoteAddress].find((address) => address && isIP(address))?.replace(/^::ffff:(?=.*\.)/i, '');
+
+/**
+ * The key under which requests without a valid token are counted: the IPv4 address, or the /64 network of the IPv6
+ * address, because one client usually has all of it.
+ */
+export const clientAddress = (request: Pick<Request, 'ip' | 'socket'>): string => {
+  const text = clientIp(request);
   if (text === undefined) return 'unknown';
   // ipaddr.js rejects some zones, such as eth0.100.
   const [withoutZone = ''] = text.split('%');

@@ -30,14 +30,15 @@ export const createRequireScope = ({ verifyToken, rateLimit }: RequireScopeOptio
     async (request, response, next) => {
       const text = bearerToken(request);
       const token = text === undefined ? undefined : await verifyToken(text);
-      if (token === undefined) {
+      // Also of a token that has expired or was revoked.
+      if (token) response.locals.tokenName = token.name;
+      if (token?.state !== 'valid') {
         const address = clientAddress(request);
         const wait = text === undefined ? undefined : countFailed(address);
         if (wait !== undefined) throw tooManyWrongTokens(wait);
         if (rateLimit) await rateLimit(`address:${address}`, response);
         throw text === undefined ? tokenMissing() : tokenNotValid(oddityOf(text));
       }
-      response.locals.tokenName = token.name;
       if (rateLimit) await rateLimit(`token:${token.name}`, response);
       const missing = scopes.filter((scope) => !token.scopes.includes(scope));
       if (missing.length > 0) throw scopeMissing(missing, scopes);
@@ -95,7 +96,7 @@ export const createTokenWatch =
     const check = () =>
       verifyToken(text, 'again').then(
         (token) => {
-          if (token === undefined) ending.abort(tokenNotValid());
+          if (token?.state !== 'valid') ending.abort(tokenNotValid());
         },
         // The database is unreachable, which says nothing about the token. The next check may tell.
         () => {},

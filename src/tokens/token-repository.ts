@@ -7,9 +7,9 @@ import { generateTokenText, hashTokenText, type Scope, type Token } from './toke
 type NewToken = Pick<Token, 'name' | 'expiresAt'> & { scopes: readonly Scope[]; text?: string };
 
 /** A row as `COLUMNS` reads it: times as text. */
-type Row = Omit<Token, 'createdAt' | 'expiresAt' | 'revokedAt'> &
+type Row = Omit<Token, 'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt'> &
   Record<'createdAt', string> &
-  Record<'expiresAt' | 'revokedAt', string | null>;
+  Record<'expiresAt' | 'revokedAt' | 'lastUsedAt', string | null>;
 
 /**
  * A time in ms since 1970, as the text of a `numeric`. Prisma's adapter drops the offset of a `timestamptz` when it reads and
@@ -18,12 +18,24 @@ type Row = Omit<Token, 'createdAt' | 'expiresAt' | 'revokedAt'> &
  */
 const epoch = (column: string) => Prisma.raw(`(extract(epoch FROM (${column})) * 1000)::text`);
 
-const COLUMNS = Prisma.sql`name, hash, scopes, ${epoch('created_at')} AS "createdAt",
-  ${epoch('expires_at')} AS "expiresAt", ${epoch('revoked_at')} AS "revokedAt"`;
+const HOUR = Prisma.raw("date_trunc('hour', now(), 'UTC')");
+
+const columns = (hash: string, expiresAt: string) => Prisma.sql`name, ${Prisma.raw(hash)} AS hash, scopes,
+  ${epoch('created_at')} AS "createdAt", ${epoch(expiresAt)} AS "expiresAt", ${epoch('revoked_at')} AS "revokedAt",
+  ${epoch('last_used_at')} AS "lastUsedAt", last_used_at IS NOT DISTINCT FROM ${HOUR} AS "isUseNoted"`;
+
+const CURRENT = columns('hash', 'expires_at');
+const PREVIOUS = columns('previous_hash', 'least(expires_at, previous_expires_at)');
 
 export const createTokenRepository = ({ database }: { database: Database }) => {
   const findByHashes = async (hashes: Uint8Array<ArrayBuffer>[]): Promise<Token[]> =>
-    (await database.$queryRaw<Row[]>`SELECT ${COLUMNS} FROM tokens WHERE hash = ANY(${hashes}::bytea[])`).map(toToken);
+    (
+      await database.$queryRaw<Row[]>`
+        SELECT ${CURRENT} FROM tokens WHERE hash = ANY(${hashes}::bytea[])
+        UNION ALL SELECT ${PREVIOUS} FROM tokens WHERE previous_hash = ANY(${hashes}::bytea[])`
+    ).map(toToken);
+  const exists = async (name: string) =>
+    (await database.$queryRaw<unknown[]>`SELECT 1 FROM tokens WHERE name = ${name}`).length > 0;
   return {
     /**
      * @returns the token's text, which is not stored
@@ -45,29 +57,56 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
     findByHashes,
     findByHash: async (hash: Uint8Array<ArrayBuffer>): Promise<Token | null> => (await findByHashes([hash]))[0] ?? null,
     list: async (): Promise<Token[]> =>
-      (await database.$queryRaw<Row[]>`SELECT ${COLUMNS} FROM tokens ORDER BY created_at, name`).map(toToken),
+      (await database.$queryRaw<Row[]>`SELECT ${CURRENT} FROM tokens ORDER BY created_at, name`).map(toToken),
     /** Only for a token that was never given to anyone. Otherwise use `revoke`. */
-    delete: async (text: string): Promise<void> => {
+    undoCreate: async (text: string): Promise<void> => {
       await database.$executeRaw`DELETE FROM tokens WHERE hash = ${hashTokenText(text)}::bytea`;
+    },
+    /**
+     * Gives a token another text. The one before is valid for another `overlap` ms; one from before that no longer.
+     * @returns the text, which is not stored; undefined if there is no such token, or it is revoked
+     */
+    rotate: async (name: string, overlap: number): Promise<string | undefined> => {
+      const text = generateTokenText();
+      const count = await database.$executeRaw`
+        UPDATE tokens SET hash = ${hashTokenText(text)}::bytea, previous_hash = hash,
+          previous_expires_at = now() + ${overlap}::float8 * interval '1 millisecond'
+        WHERE name = ${name} AND revoked_at IS NULL`;
+      return count > 0 ? text : undefined;
+    },
+    /** Only for a text that was never given to anyone. */
+    undoRotate: async (text: string): Promise<void> => {
+      await database.$executeRaw`
+        UPDATE tokens SET hash = previous_hash, previous_hash = NULL, previous_expires_at = NULL
+        WHERE hash = ${hashTokenText(text)}::bytea`;
+    },
+    exists,
+    /** Deletes a revoked token, so that its name is free. @returns whether there was one */
+    delete: async (name: string): Promise<boolean> =>
+      (await database.$executeRaw`DELETE FROM tokens WHERE name = ${name} AND revoked_at IS NOT NULL`) > 0,
+    /** Notes that the token is used in this hour. */
+    noteUse: async (name: string): Promise<void> => {
+      await database.$executeRaw`
+        UPDATE tokens SET last_used_at = ${HOUR} WHERE name = ${name} AND last_used_at IS DISTINCT FROM ${HOUR}`;
     },
     /** Does not change a token that is already revoked. @returns whether a token with this name exists */
     revoke: async (name: string): Promise<boolean> => {
       const count = await database.$executeRaw`
         UPDATE tokens SET revoked_at = now() WHERE name = ${name} AND revoked_at IS NULL`;
-      if (count > 0) return true;
-      return (await database.$queryRaw<unknown[]>`SELECT 1 FROM tokens WHERE name = ${name}`).length > 0;
+      return count > 0 || exists(name);
     },
   };
 };
 
 export type TokenRepository = ReturnType<typeof createTokenRepository>;
 
-const toToken = ({ createdAt, expiresAt, revokedAt, ...token }: Row): Token => ({
+const toToken = ({ createdAt, expiresAt, revokedAt, lastUsedAt, ...token }: Row): Token => ({
   ...token,
   createdAt: toDate(createdAt),
   // An operator may write 'infinity': the token never expires.
   expiresAt: expiresAt === null || expiresAt === 'Infinity' ? null : toDate(expiresAt),
   revokedAt: revokedAt === null ? null : toDate(revokedAt),
+  lastUsedAt: lastUsedAt === null ? null : toDate(lastUsedAt),
 });
 
 /** The largest and, negated, the smallest time of a Date, in ms since 1970. PostgreSQL has later ones, and infinite ones. */

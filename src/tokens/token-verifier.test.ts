@@ -22,6 +22,8 @@ const tokenOf = (text: string): Token => ({
   createdAt: new Date(),
   expiresAt: null,
   revokedAt: null,
+  lastUsedAt: null,
+  isUseNoted: true,
 });
 
 /** Enough turns of the event loop for everything in these tests. */

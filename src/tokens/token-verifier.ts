@@ -12,8 +12,8 @@ const MAX_KNOWN_TOKENS = 10_000;
 const TOKEN_PATTERN = /^plant_[\w-]{43}$/;
 
 /**
- * Resolves with the token if it is valid: it exists, and is neither expired nor revoked. `again`: the token was valid when
- * the request began, and is checked even if it is still trusted.
+ * Resolves with the token if it exists; its state says whether it is valid. `again`: the token was valid when the request
+ * began, and is checked even if it is still trusted.
  */
 export type VerifyToken = (text: string, again?: 'again') => Promise<VerifiedToken | undefined>;
 
@@ -26,6 +26,8 @@ type TokenVerifierOptions = {
   watchQueue?: ((queue: ObservedQueue) => void) | undefined;
   /** Verifies tokens that do not match TOKEN_PATTERN. */
   verifyJwt?: ((text: string) => Promise<CheckedToken | undefined>) | undefined;
+  /** Called with the name of a valid token whose use is not noted yet. */
+  noteUse?: (name: string) => void;
 };
 
 type Hash = Uint8Array<ArrayBuffer>;
@@ -33,7 +35,13 @@ type Hash = Uint8Array<ArrayBuffer>;
 type KnownToken = { token: CheckedToken; trustedUntil: number };
 
 /** Verifies tokens. Those checked a moment ago, and texts that cannot be tokens of the service, need no query. */
-export const createTokenVerifier = ({ tokens, limits, watchQueue, verifyJwt }: TokenVerifierOptions): VerifyToken => {
+export const createTokenVerifier = ({
+  tokens,
+  limits,
+  watchQueue,
+  verifyJwt,
+  noteUse,
+}: TokenVerifierOptions): VerifyToken => {
   /** Concurrent lookups share a statement. */
   const findEach = async (hashes: Hash[]) => {
     const found = new Map((await tokens.findByHashes(hashes)).map((token) => [keyOf(token.hash), token]));
@@ -52,6 +60,7 @@ export const createTokenVerifier = ({ tokens, limits, watchQueue, verifyJwt }: T
   const check = async (text: string, hash: Hash, isKnown: boolean) => {
     const lookUp = isKnown ? lookUpKnown : lookUpNew;
     const token = await (TOKEN_PATTERN.test(text) ? lookUp(hash) : verifyJwt?.(text));
+    if (token?.isUseNoted === false && tokenState(token) === 'valid') noteUse?.(token.name);
     if (token) known.set(keyOf(hash), { token, trustedUntil: performance.now() + TRUST_DURATION });
     return token;
   };
@@ -68,7 +77,7 @@ export const createTokenVerifier = ({ tokens, limits, watchQueue, verifyJwt }: T
     const before = known.get(keyOf(hash));
     const isTrusted = !again && before && performance.now() <= before.trustedUntil;
     const token = isTrusted ? before.token : await checkOnce(text, hash, before !== undefined || again !== undefined);
-    return token && tokenState(token) === 'valid' ? token : undefined;
+    return token && { name: token.name, scopes: token.scopes, state: tokenState(token) };
   };
 };
 

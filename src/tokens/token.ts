@@ -12,13 +12,20 @@ export type Token = {
   createdAt: Date;
   expiresAt: Date | null;
   revokedAt: Date | null;
+  /** To the hour. */
+  lastUsedAt: Date | null;
+  /** Whether it was used in this hour. */
+  isUseNoted: boolean;
 };
 
-/** The identity and permissions of a request. */
-export type VerifiedToken = Pick<Token, 'name' | 'scopes'>;
+/** A token that exists. Whether it is valid changes with time; see `tokenState`. `isUseNoted`: only of the service's own tokens. */
+export type CheckedToken = Pick<Token, 'name' | 'scopes' | 'expiresAt' | 'revokedAt'> &
+  Partial<Pick<Token, 'isUseNoted'>>;
 
-/** A token that exists. Whether it is valid changes with time; see `tokenState`. */
-export type CheckedToken = VerifiedToken & Pick<Token, 'expiresAt' | 'revokedAt'>;
+/** The identity and permissions of a request, if the state is `valid`. */
+export type VerifiedToken = Pick<Token, 'name' | 'scopes'> & { state: TokenState };
+
+export type TokenState = 'valid' | 'expired' | 'revoked';
 
 /** A new token's text: `plant_` and 256 random bits in base64url. */
 export const generateTokenText = (): string => `plant_${randomBytes(32).toString('base64url')}`;
@@ -27,7 +34,7 @@ export const generateTokenText = (): string => `plant_${randomBytes(32).toString
 export const hashTokenText = (text: string): Buffer<ArrayBuffer> => hash('sha256', text, 'buffer');
 
 /** A token whose expiry cannot be compared, such as an invalid date, has expired. */
-export const tokenState = (token: Pick<Token, 'revokedAt' | 'expiresAt'>, now = Date.now()) => {
+export const tokenState = (token: Pick<Token, 'revokedAt' | 'expiresAt'>, now = Date.now()): TokenState => {
   if (token.revokedAt !== null) return 'revoked';
   return token.expiresAt === null || now < token.expiresAt.getTime() ? 'valid' : 'expired';
 };

@@ -18,6 +18,14 @@ export const lockTable = async (
   return () => client.end();
 };
 
+/** Locks the rows that `SELECT … FROM selection` has. @returns a function that releases the lock */
+export const lockRow = async (databaseUrl: string, selection: string): Promise<() => Promise<void>> => {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(`BEGIN; SELECT FROM ${selection} FOR UPDATE`);
+  return () => client.end();
+};
+
 const BLOCKED = "WHERE datname = current_database() AND wait_event_type = 'Lock'";
 /** Includes the sessions on the workers. */
 const ALL_SESSIONS = isOnCitus ? 'citus_stat_activity' : 'pg_stat_activity';

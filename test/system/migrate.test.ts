@@ -97,7 +97,9 @@ test('waiting for another migration does not block its CREATE INDEX CONCURRENTLY
 
 test('applies a failed migration again, once the record of the failure is deleted as docs/operations.md describes', async () => {
   await migrate();
-  await database.query('DROP TABLE idempotency_keys');
+  await database.query(
+    'ALTER TABLE tokens DROP COLUMN last_used_at, DROP COLUMN previous_hash, DROP COLUMN previous_expires_at',
+  );
   const [{ migration_name: name } = {}] = await database.query(`
     UPDATE _prisma_migrations SET finished_at = NULL
     WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING migration_name`);

@@ -73,7 +73,7 @@ const start = () => {
   });
   const outcome = (text: string, again?: 'again') =>
     verify(text, again).then(
-      (token) => token !== undefined,
+      (token) => token?.state === 'valid',
       (error: Error) => error.name,
     );
   return { verify, outcome };

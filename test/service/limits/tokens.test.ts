@@ -1,8 +1,10 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Request, Response } from 'express';
 import type { BatchLimits } from '../../../src/batching/batch-queue.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { createFailedTokens } from '../../../src/tokens/failed-tokens.ts';
+import { createUseNotes } from '../../../src/tokens/note-uses.ts';
 import { createRateLimit } from '../../../src/tokens/rate-limit.ts';
 import { createTokenWatch } from '../../../src/tokens/require-scope.ts';
 import { generateTokenText, tokenState } from '../../../src/tokens/token.ts';
@@ -149,7 +151,8 @@ describe('a token of the store', () => {
       tokens: {
         findByHashes: async (hashes) => {
           sent.lookUps += 1;
-          const token = { name: 'test', scopes: [], createdAt: new Date(), expiresAt: null, revokedAt: null };
+          const times = { createdAt: new Date(), expiresAt: null, revokedAt: null, lastUsedAt: null };
+          const token = { name: 'test', scopes: [], ...times, isUseNoted: true };
           return hashes.map((hash) => ({ ...token, hash }));
         },
       },
@@ -181,6 +184,24 @@ describe('a token of the store', () => {
       return sent.lookUps - before;
     },
   });
+  edge('tokens/note-uses.ts PAUSE', 'no use is noted for a minute after one could not be', {
+    is: [1, 2, 2],
+    of: async (milliseconds) => {
+      now = START;
+      let attempts = 0;
+      const noteUse = async () => {
+        attempts += 1;
+        throw new Error('permission denied');
+      };
+      const note = createUseNotes({ tokens: { noteUse }, limits });
+      note('test');
+      for (let turn = 0; turn < 5; turn++) await setImmediate();
+      now += milliseconds;
+      note('test');
+      for (let turn = 0; turn < 5; turn++) await setImmediate();
+      return attempts;
+    },
+  });
   test('is valid until the millisecond of its expiry', () => {
     const states = [-1, 0, 1].map((passed) => tokenState({ revokedAt: null, expiresAt: new Date(now) }, now + passed));
     expect(states).toEqual(['valid', 'expired', 'expired']);
@@ -189,7 +210,7 @@ describe('a token of the store', () => {
     is: [0, 1, 1],
     of: async (interval) => {
       jest.useFakeTimers();
-      const verifyToken = jest.fn(async () => ({ name: 'test', scopes: [] }));
+      const verifyToken = jest.fn(async () => ({ name: 'test', scopes: [], state: 'valid' as const }));
       const response = { once: jest.fn(), destroyed: false };
       const request = { headers: { authorization: 'Bearer x' } };
       const watch = createTokenWatch({ verifyToken, interval: limitOf('RequestLimits tokenCheckInterval') });
