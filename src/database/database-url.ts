@@ -28,13 +28,14 @@ export const withSchema = (url: string, schema: string): string => {
 };
 
 /**
- * The URL that the driver gets. Every connection uses it: the driver ignores `?schema=`, which becomes the only schema of the
+ * The URL that the driver gets. Every connection uses it, and so has a name in `pg_stat_activity`: the driver ignores `?schema=`, which becomes the only schema of the
  * session's search path. Through a pooler a session has no
  * settings; see `assertNoPooledSchema`.
  */
 export const sessionUrl = (url: string, settings: Record<string, string> = {}): string => {
-  if (isPooled(url)) return url;
   const result = new URL(url);
+  if (!result.searchParams.has('application_name')) result.searchParams.set('application_name', 'plant-store');
+  if (isPooled(url)) return result.href;
   const schema = namedSchema(url);
   const all = { ...settings, ...(schema && { search_path: quoteIdentifier(schema) }) };
   const options = Object.entries(all).map(([name, value]) => `-c ${name}=${escapeOption(value)}`);
