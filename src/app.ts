@@ -11,7 +11,7 @@ import type { OutputBudget } from './http/send-json.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { toStoreError } from './to-store-error.ts';
-import { removeForwardedPorts } from './tokens/client-address.ts';
+import { clientIp, removeForwardedPorts } from './tokens/client-address.ts';
 
 type AppOptions = {
   config: Pick<Config, 'basePath' | 'corsOrigins' | 'trustProxy'>;
@@ -36,7 +36,7 @@ export const createApp = ({ config, logger, observers, features, health, outputB
   app.set('trust proxy', trustProxy);
   app.use(removeForwardedPorts);
 
-  app.use(createRequestLog({ logger }));
+  app.use(createRequestLog({ logger, clientIp }));
   for (const observer of observers) app.use(observer);
   app.use(setDefaultHeaders);
   if (corsOrigins.length > 0) app.use(createCors({ origins: corsOrigins }));

@@ -9,6 +9,7 @@ import { createExports } from './exports/exports.ts';
 import { createHealth } from './health/health.ts';
 import { createOutputBudget } from './http/send-json.ts';
 import { createImports } from './imports/imports.ts';
+import { createDatabaseWatch } from './observability/database-watch.ts';
 import { createInstruments } from './observability/instruments.ts';
 import { createPlants } from './plants/plants.ts';
 import { limitRequests, type RequestLimits } from './request-limits.ts';
@@ -31,11 +32,14 @@ type ServiceOptions = {
 /** Composes the service. The process and the tests use the same function. */
 export const createService = async (options: ServiceOptions) => {
   const { config, databaseUrl, logger, requestLimits: limits = limitRequests(config) } = options;
-  const onConnectionLost = (error: Error) => logger.warn({ err: error }, 'a connection to the database was lost');
+  // Not the error, which has the whole client.
+  const onConnectionLost = ({ message: reason }: Error) =>
+    logger.warn({ reason }, 'a connection to the database was lost');
   const instruments = await createInstruments(options);
   const { observers, tracer, traceBulk: trace, countImportedRows: countRows } = instruments;
 
-  const pool = createPool({ url: databaseUrl, ...limits, connections: config.databaseConnections });
+  const connecting = { url: databaseUrl, ...limits, onConnect: createDatabaseWatch({ logger }) };
+  const pool = createPool({ ...connecting, connections: config.databaseConnections });
   const traceStatements = tracer && (await import('./database/trace-statements.ts')).createStatementTracing({ tracer });
   const database = createDatabase({ pool, traceStatements, onConnectionLost });
   // Imports and exports hold connections for long, which would exhaust those of a pooler.
@@ -48,7 +52,11 @@ export const createService = async (options: ServiceOptions) => {
   const tokens = createTokens({ database, limits, identityProvider, rateLimit, watchQueue, logger });
   const { requireScope, watchToken } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
-  const health = createHealth({ database, timeout: limits.lookUpTimeout, warn: (message) => logger.warn(message) });
+  const health = createHealth({
+    database: connecting,
+    timeout: limits.lookUpTimeout,
+    warn: (message) => logger.warn(message),
+  });
   const bodies = {
     limit: config.bodyLimit,
     timeout: requestTimeout,

@@ -8,7 +8,7 @@ const DATABASE_CLOSE_TIME = 1000;
 type ShutdownOptions = {
   config: Pick<Config, 'shutdownTimeout' | 'shutdownDelay'>;
   /** `stop`: from now on, the service is not ready. */
-  health: { stop: () => void };
+  health: { stop: () => void; close: () => Promise<void> };
   server: { close: (times: { delay: number; timeout: number }) => Promise<void> };
   imports: { stop: () => void; close: () => Promise<void> };
   stopSweeping: () => void;
@@ -27,7 +27,7 @@ export const createShutdown = (options: ShutdownOptions) => {
   const release = async (): Promise<void> => {
     stopSweeping();
     // All responses are sent: a statement to which the database does not respond must not delay the exit.
-    const disconnecting = withinTime(database.$disconnect(), closeTime).catch(() => {});
+    const disconnecting = withinTime(Promise.all([database.$disconnect(), health.close()]), closeTime).catch(() => {});
     await Promise.all([disconnecting, imports.close(), instruments.stop()]);
   };
 

@@ -4,8 +4,8 @@ import { isPooled, namedSchema, quoteIdentifier } from './database-url.ts';
 import { type DatabaseFacts, inspectDatabase, readFacts } from './inspect-database.ts';
 import { assertNoPooledSchema, assertSchemaUsable, storeSchema } from './store-schema.ts';
 
-/** `facts`: undefined if the database does not respond. `variable` names it. */
-export type InspectedDatabase = { variable: string; url: string; facts: DatabaseFacts | undefined };
+/** `facts`: undefined if the database does not respond, because of the failure. `variable` names it. */
+export type InspectedDatabase = { variable: string; url: string; facts?: DatabaseFacts; failure?: Error };
 
 type DatabasesOptions = { databaseUrl: string; directUrl: string | undefined; isMigrated: boolean };
 
@@ -21,7 +21,7 @@ export const checkDatabases = async (options: DatabasesOptions): Promise<Inspect
   const urls = { DATABASE_URL: databaseUrl, ...(directUrl && { DIRECT_URL: directUrl }) };
   for (const [variable, url] of Object.entries(urls)) assertNoPooledSchema(variable, url);
   const databases = await Promise.all(
-    Object.entries(urls).map(async ([variable, url]) => ({ variable, url, facts: await inspectDatabase(url) })),
+    Object.entries(urls).map(async ([variable, url]) => ({ variable, url, ...(await inspectDatabase(url)) })),
   );
   for (const { facts } of databases) if (facts) assertUtf8(facts);
   const [schema, other] = databases.map(({ url, facts }) => (facts ? storeSchema(url, facts) : namedSchema(url)));

@@ -30,6 +30,8 @@ type PoolOptions = {
   statementTimeout: number;
   /** How long a statement may wait for each lock, in ms. By default what the role or the URL says. */
   lockTimeout?: number;
+  /** Called after each attempt to open a connection. */
+  onConnect?: ((error?: Error) => void) | undefined;
 };
 
 /**
@@ -80,7 +82,10 @@ const CONNECT_INTERVALS = 5;
  * Opens its connection within `connectTimeout`. A period in which this process is too busy for its timers counts as
  * one interval, because opening a connection takes several round trips. Until then, errors state that no statement was sent.
  */
-const clientWithin = (connectTimeout: number): typeof Client =>
+const clientWithin = ({
+  connectTimeout,
+  onConnect,
+}: Pick<PoolOptions, 'connectTimeout' | 'onConnect'>): typeof Client =>
   class extends Client {
     constructor(config?: ClientConfig) {
       // The pool passes its own timeout, which is also that of waiting until another statement is done.
@@ -96,7 +101,10 @@ const clientWithin = (connectTimeout: number): typeof Client =>
     // The form in which the pool calls it. pg's types allow another.
     override connect(callback?: unknown): Promise<Client> {
       const done = callback as (error?: Error) => void;
-      super.connect((error: Error | null) => done(error ? toConnectError(error) : undefined));
+      super.connect((error: Error | null) => {
+        onConnect?.(error ?? undefined);
+        done(error ? toConnectError(error) : undefined);
+      });
       return Promise.resolve(this);
     }
   };
@@ -123,7 +131,8 @@ class KeepingPool extends Pool {
  * The connection pool. Connections are opened on demand. The caller closes the pool, through `$disconnect` or
  * `Statements.close`. Through a pooler, the time limits of statements and locks are those of the role (see `assertTimeLimits`).
  */
-export const createPool = ({ url, connections, connectTimeout, statementTimeout, lockTimeout }: PoolOptions): Pool => {
+export const createPool = (options: PoolOptions): Pool => {
+  const { url, connections, connectTimeout, statementTimeout, lockTimeout, onConnect } = options;
   const pool = new KeepingPool({
     connectionString: sessionUrl(url),
     ...(!isPooled(url) && {
@@ -131,7 +140,7 @@ export const createPool = ({ url, connections, connectTimeout, statementTimeout,
       ...(lockTimeout !== undefined && { lock_timeout: lockTimeout }),
     }),
     max: connections,
-    Client: clientWithin(connectTimeout),
+    Client: clientWithin({ connectTimeout, onConnect }),
     connectionTimeoutMillis: statementTimeout,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,

@@ -86,11 +86,14 @@ export const readFacts = async (client: Client): Promise<DatabaseFacts> =>
 const RESPONSE_TIMEOUT = 5000;
 
 /**
- * @returns undefined if the database does not respond: the service also starts without its database, and other commands report
- *   the failure themselves
+ * @returns no facts, but the failure, if the database does not respond: the service also starts without its database, and other
+ *   commands report the failure themselves
  */
-export const inspectDatabase = (url: string): Promise<DatabaseFacts | undefined> =>
-  withClient(url, readFacts, { query_timeout: RESPONSE_TIMEOUT }).catch((error) => {
+export const inspectDatabase = async (url: string): Promise<{ facts?: DatabaseFacts; failure?: Error }> => {
+  try {
+    return { facts: await withClient(url, readFacts, { query_timeout: RESPONSE_TIMEOUT }) };
+  } catch (error) {
     if (classifyDatabaseError(error) === undefined) throw error;
-    return undefined;
-  });
+    return { failure: error as Error };
+  }
+};

@@ -1,9 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Client } from 'pg';
+import type { Client, Pool } from 'pg';
 import { StoreError } from '../errors.ts';
-import { Prisma } from '../generated/prisma/client.ts';
-import type { Database } from './database.ts';
 import { DURABILITY, readFacts, SECURED } from './inspect-database.ts';
 import { usableSchema } from './store-schema.ts';
 
@@ -49,26 +47,29 @@ export class DatabaseNotMigratedError extends Error {
  * Checks that the database has all migrations of this release, possibly those of a newer one too, and accepts writes.
  * @returns what could lose confirmed plants in a crash; see `DURABILITY`
  * @throws {DatabaseNotMigratedError}
- * @throws Prisma's error if the database cannot be reached or written to
+ * @throws an error of the driver if the database cannot be reached or written to
  */
-export const assertReadyToServe = async (database: Database): Promise<string> => {
-  const rows = await database.$queryRaw<(AppliedMigration & SessionState)[]>`
-    SELECT migration_name AS name, current_setting('transaction_read_only')::boolean AS "isReadOnly",
-      ${Prisma.raw(DURABILITY)}, ${Prisma.raw(SECURED)}
-    ${Prisma.raw(FROM_APPLIED)}`;
+export const assertReadyToServe = async (pool: Pool): Promise<string> => {
+  const { rows } = await pool.query<AppliedMigration & SessionState>(
+    `SELECT migration_name AS name, current_setting('transaction_read_only')::boolean AS "isReadOnly", ${DURABILITY}, ${SECURED}
+     ${FROM_APPLIED}`,
+  );
   const missing = missingFrom(rows);
   if (missing.length > 0) throw new DatabaseNotMigratedError(`Missing migrations: ${missing.join(', ')}`);
   // The server may no longer be the primary: a failed write, which changes nothing here, closes the connection to it.
-  if (rows.some(({ isReadOnly }) => isReadOnly)) await database.$executeRaw`DELETE FROM plants WHERE FALSE`;
-  if (rows[0]?.secured) await assertPolicies(database, rows[0].secured);
+  if (rows.some(({ isReadOnly }) => isReadOnly)) await pool.query('DELETE FROM plants WHERE FALSE');
+  if (rows[0]?.secured) await assertPolicies(pool, rows[0].secured);
   return rows[0]?.weaknesses ?? '';
 };
 
 /** Without a policy, row-level security hides all rows: lists would be empty, and no token valid. */
-const assertPolicies = async (database: Database, tables: string) => {
-  const [hidden] = await database.$queryRaw<[{ names: string | null }]>`
-    SELECT string_agg(name, ', ') AS names FROM unnest(string_to_array(${tables}, ',')) AS name
-    WHERE NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass(name))`;
-  const message = `Row-level security without a policy hides all rows of ${hidden.names} from the service.`;
-  if (hidden.names) throw new StoreError('databaseNotMigrated', message);
+const assertPolicies = async (pool: Pool, tables: string) => {
+  const { rows } = await pool.query<{ names: string | null }>(
+    `SELECT string_agg(name, ', ') AS names FROM unnest(string_to_array($1, ',')) AS name
+     WHERE NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass(name))`,
+    [tables],
+  );
+  const names = rows[0]?.names;
+  const message = `Row-level security without a policy hides all rows of ${names} from the service.`;
+  if (names) throw new StoreError('databaseNotMigrated', message);
 };

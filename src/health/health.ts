@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import type { Database } from '../database/database.ts';
+import { createPool } from '../database/database.ts';
 import { createDurabilityWatch } from '../database/inspect-database.ts';
 import { assertReadyToServe } from '../database/migration-state.ts';
 import { withinTime } from '../database/within-time.ts';
@@ -8,15 +8,21 @@ import { addGet } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
 
 type HealthOptions = {
-  database: Database;
+  database: Omit<Parameters<typeof createPool>[0], 'connections'>;
   /** How long the database may take to respond, in ms. */
   timeout: number;
   /** Called if a check finds that PostgreSQL could lose confirmed plants; see `createDurabilityWatch`. */
   warn: (message: string) => void;
 };
 
-/** Health checks: `GET /livez` (the process responds) and `GET /readyz` (it can handle requests). No token is required. */
+/**
+ * Health checks: `GET /livez` (the process responds) and `GET /readyz` (it can handle requests). No token is required. They have a
+ * connection of their own: an instance whose requests wait for locked plants is ready for others.
+ */
 export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
+  const pool = createPool({ ...database, connections: 1 });
+  // The next check opens another one.
+  pool.on('error', () => {});
   const watchDurability = createDurabilityWatch(warn);
   let stopping = false;
   let checking: Promise<void> | undefined;
@@ -25,7 +31,7 @@ export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
   addGet(routes, '/readyz', async (_request, response) => {
     if (stopping) throw new StoreError('stopping');
     // Concurrent probes share one query. They need no token and must not take all connections.
-    checking ??= assertReadyToServe(database)
+    checking ??= assertReadyToServe(pool)
       .then(watchDurability)
       .finally(() => {
         checking = undefined;
@@ -39,5 +45,6 @@ export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
     stop: (): void => {
       stopping = true;
     },
+    close: (): Promise<void> => pool.end(),
   };
 };

@@ -6,8 +6,14 @@ declare module 'express-serve-static-core' {
     /** When the request started, in ms of the monotonic clock. */
     startedAt?: number;
     traceId?: string;
-    /** The name of the request's token. */
+    /** The client's address when the request started. */
+    client?: string | undefined;
+    /** The name of the request's token, also of one that has expired or was revoked. */
     tokenName?: string;
+    /** The id of the plant that the request creates, reads or changes. */
+    plantId?: bigint;
+    /** How many requests have failed with this error in this second. */
+    failures?: number;
     /** The error that the response reports. */
     error?: StoreError;
     /** The number of plants that an export has read so far. */

@@ -48,10 +48,15 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     parseBody(plantSchema, await readJson(request, response));
   const readPlantPatch = async (request: Request, response: Response) =>
     parseBody(plantPatchSchema, await readMergePatch(request, response));
+  const readId = ({ params }: Request, { locals }: Response) => {
+    const { id } = parseParameters(plantPathSchema, params);
+    locals.plantId = id;
+    return id;
+  };
   const sendPlant = (response: Response, { name, tag }: StoredPlant) =>
     sendJsonText(response, JSON.stringify({ name, tag } satisfies Plant), outputBudget);
   const update = async (request: Request, response: Response, change: PlantChange) => {
-    const { id } = parseParameters(plantPathSchema, request.params);
+    const id = readId(request, response);
     const preconditions = parsePreconditions(request);
     const keyed = await readKey(request, response, () => JSON.stringify(change));
     const plant = await plants.change({ id, change, preconditions, keyed }, () => response.destroyed);
@@ -69,6 +74,7 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     })
     .post(requireWriteScope, async (request, response) => {
       const plant = await readNewPlant(request, response);
+      response.locals.plantId = plant.id;
       const keyed = await readKey(request, response, () => representPlant(plant));
       await plants.create(plant, () => response.destroyed, keyed);
       sendPlant(response, plant);
@@ -78,7 +84,7 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
   router
     .route('/plants/:id')
     .get(requireReadScope, async (request, response) => {
-      const { id } = parseParameters(plantPathSchema, request.params);
+      const id = readId(request, response);
       parseParameters(noQuerySchema, request.query);
       const plant = await plants.find(id, () => response.destroyed);
       const tag = entityTag(plant);
@@ -97,7 +103,7 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       await update(request, response, await readPlantPatch(request, response));
     })
     .delete(requireWriteScope, async (request, response) => {
-      const { id } = parseParameters(plantPathSchema, request.params);
+      const id = readId(request, response);
       const preconditions = parsePreconditions(request);
       const keyed = await readKey(request, response, () => '');
       await plants.change({ id, change: 'delete', preconditions, keyed }, () => response.destroyed);

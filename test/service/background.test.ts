@@ -112,6 +112,7 @@ test('connections that PostgreSQL closes are logged, and others take their place
   // Those of the pool of requests and of the pool of imports.
   await waitUntil('the lines', () => lost().length >= Math.max(2, pids.length));
   expect(new Set(lost().map(({ level }) => level))).toEqual(new Set(['warn']));
+  expect(lost().filter((line) => JSON.stringify(line).length > 300)).toEqual([]);
   await useAll(3);
 });
 

@@ -1,9 +1,12 @@
 import { describe, expect, jest, test } from '@jest/globals';
+import type { Test } from 'supertest';
+import { generateTokenText } from '../../src/tokens/token.ts';
 import { nextRequest } from '../support/next-request.ts';
-import { useTestService } from '../support/use-test-service.ts';
+import { useTestService, useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const service = useTestService();
+const start = useTestServices();
 
 const lineOf = (id: string) => service.log.find(({ requestId }) => requestId === id);
 
@@ -15,14 +18,46 @@ describe('the log has one line per request', () => {
       level: 'info',
       time: expect.any(Number),
       requestId: 'my-id.1',
+      client: '127.0.0.1',
       method: 'POST',
       path: '/plants',
       status: 200,
       duration: expect.any(Number),
       token: 'test',
+      plant: '1',
       msg: 'request completed',
     });
     expect(service.log.filter(({ requestId }) => requestId === 'my-id.1')).toHaveLength(1);
+  });
+
+  test('with the id of the plant that it creates, reads or changes, in all digits', async () => {
+    const id = '-9223372036854775808';
+    const line = async (request: Test) => lineOf((await request).headers['x-request-id'] ?? '');
+    expect(await line(service.post(`{"id":${id},"name":"Fir"}`))).toMatchObject({ status: 200, plant: id });
+    expect(await line(service.post(`{"id":${id},"name":"Fir"}`))).toMatchObject({ error: 1004, plant: id });
+    const path = `/plants/${id}`;
+    expect(await line(service.request('get', path))).toMatchObject({ status: 200, plant: id });
+    expect(await line(service.request('put', path).send({ name: 'Oak' }))).toMatchObject({ status: 200, plant: id });
+    expect(await line(service.request('patch', path).send({ tag: 'a' }))).toMatchObject({ status: 200, plant: id });
+    expect(await line(service.request('delete', path))).toMatchObject({ status: 204, plant: id });
+    expect(await line(service.request('get', '/plants'))).not.toHaveProperty('plant');
+  });
+
+  test.each([
+    ['revoked', null, true],
+    ['expired', new Date(Date.now() - 1000), false],
+  ])('with the name of a token that is %s', async (name, expiresAt, isRevoked) => {
+    const token = await service.tokens.create({ name, scopes: ['plants:read'], expiresAt });
+    if (isRevoked) await service.tokens.revoke(name);
+    await service.agent.get('/plants').set({ Authorization: `Bearer ${token}`, 'X-Request-Id': name });
+    expect(lineOf(name)).toMatchObject({ status: 401, error: 1101, token: name });
+  });
+
+  test('without the name of a token that does not exist', async () => {
+    const Authorization = `Bearer ${generateTokenText()}`;
+    await service.agent.get('/plants').set({ Authorization, 'X-Request-Id': 'made-up' });
+    expect(lineOf('made-up')).toMatchObject({ status: 401, error: 1101 });
+    expect(lineOf('made-up')).not.toHaveProperty('token');
   });
 
   test('with the error code, at level info', async () => {
@@ -36,9 +71,9 @@ describe('the log has one line per request', () => {
   });
 
   test.each(['', 'a b', 'x'.repeat(129), '"quoted"', 'é'])('with a new id in place of %j', async (id) => {
-    const response = await service.agent.get('/livez').set('X-Request-Id', Buffer.from(id).toString('latin1'));
+    const response = await service.agent.get('/').set('X-Request-Id', Buffer.from(id).toString('latin1'));
     expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
-    expect(lineOf(response.headers['x-request-id'] ?? '')).toMatchObject({ path: '/livez', status: 200 });
+    expect(lineOf(response.headers['x-request-id'] ?? '')).toMatchObject({ path: '/', status: 200 });
   });
 
   test('even if the client disconnects; then without a status', async () => {
@@ -59,6 +94,24 @@ describe('the log has one line per request', () => {
     expect(lineOf('gone')).not.toHaveProperty('status');
     expect(lineOf('gone')).toMatchObject({ level: 'info', msg: 'request aborted' });
   });
+});
+
+test('a proxy that TRUST_PROXY trusts tells the address of the client', async () => {
+  const own = await start({ TRUST_PROXY: '1' });
+  const lines: unknown[] = [];
+  for (const forwarded of ['198.51.100.7', '203.0.113.9, ::ffff:198.51.100.7', '2001:db8::1', 'unknown']) {
+    await own.agent.get('/').set({ 'X-Forwarded-For': forwarded, 'X-Request-Id': 'proxied' });
+    lines.push(own.log.splice(0).find(({ requestId }) => requestId === 'proxied')?.client);
+  }
+  expect(lines).toEqual(['198.51.100.7', '198.51.100.7', '2001:db8::1', '127.0.0.1']);
+});
+
+test('probes have a line only if they fail', async () => {
+  const own = await start({}, { migrated: false });
+  for (const path of ['/livez', '/readyz']) await own.agent.get(path);
+  expect(own.log.filter(({ msg }) => String(msg).startsWith('request'))).toEqual([
+    expect.objectContaining({ level: 'error', path: '/readyz', status: 503 }),
+  ]);
 });
 
 test('an unexpected error is logged at level error with its stack; the client gets no details', async () => {
@@ -99,11 +152,11 @@ test('durations are correct even if the clock is changed', async () => {
     // Every call goes back another hour.
     let hours = 0;
     clock.mockImplementation(() => before - 3_600_000 * hours++);
-    await service.agent.get('/livez').set('X-Request-Id', 'clock');
+    await service.agent.get('/').set('X-Request-Id', 'clock');
   } finally {
     clock.mockRestore();
   }
-  expect(lineOf('clock')).toMatchObject({ path: '/livez', status: 200 });
+  expect(lineOf('clock')).toMatchObject({ path: '/', status: 200 });
   expect(lineOf('clock')?.duration).toBeGreaterThanOrEqual(0);
   expect(lineOf('clock')?.duration).toBeLessThan(60_000);
 });

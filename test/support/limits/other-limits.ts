@@ -114,6 +114,9 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'RequestLimits imports.grace': ['test/service/imports/session.test.ts', 'does not respond is closed after'],
   'RequestLimits imports.lockTimeout': ['test/service/imports/interrupted.test.ts', 'has locked for too long'],
   'observability/logger.ts MAX_WAITING': ['test/system/unwritable-log.test.ts', 'a full disk delays neither'],
+  'observability/request-log.ts MAX_FAILURES': ['src/observability/request-log.test.ts', '100 in a second'],
+  'observability/request-log.ts SECOND': ['src/observability/request-log.test.ts', '100 in a second'],
+  'observability/database-watch.ts PAUSE': ['src/observability/database-watch.test.ts', 'at most once a second'],
   'observability/workers-metrics.ts REPLY_TIMEOUT': [
     'test/system/workers.test.ts',
     'does not hide the metrics of the others',
