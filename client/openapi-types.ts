@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 9aeb6074cacfa92a443a0eb222617c75301134b61f693d7989b010029bcb67b9
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 4846add692ee9f205708b6e005e5a580ca285cce820c49c805c9fdb7c10e3292
 export interface paths {
     "/plants": {
         parameters: {
@@ -122,7 +122,7 @@ export interface paths {
         };
         /**
          * Export plants
-         * @description Returns all plants, or those that match, ordered by id, as of a single point in time. The response is streamed as fast as the client reads it. A client that reads nothing for a minute is disconnected. If the export fails after the response has started, the connection is closed without the last chunk.
+         * @description Returns all plants, or those that match, ordered by id, as of a single point in time. The response is streamed as fast as the client reads it. A client that reads nothing for a minute is disconnected, and one that takes longer than the operator allows, by default an hour. If the export fails after the response has started, the connection is closed without the last chunk.
          */
         get: operations["exportPlants"];
         put?: never;

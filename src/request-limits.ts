@@ -31,6 +31,8 @@ export type RequestLimits = {
     count: number;
     /** How long a client may stop reading. Limited because the statement of an export holds back vacuum. */
     stallTimeout: number;
+    /** How long an export may take, since its snapshot holds back vacuum. */
+    timeout: number;
     /** How often PostgreSQL checks whether the connection of an export is still open. */
     clientCheckInterval: number;
   };
@@ -67,6 +69,7 @@ const CONNECTION_CHECK_INTERVAL = 1000;
 /** Divides REQUEST_TIMEOUT: a fifth for the token, and the rest for the operation. */
 export const limitRequests = ({
   requestTimeout,
+  exportTimeout,
   queueLimit,
   databaseConnections,
   bodyLimit,
@@ -90,7 +93,7 @@ export const limitRequests = ({
     bodySlots: Math.min(MAX_BODY_SLOTS, Math.max(2, Math.floor(BODY_BYTES / bodyLimit))),
     outputBytes: OUTPUT_BYTES,
     linger: LINGER_TIMES,
-    exports: EXPORTS,
+    exports: { ...EXPORTS, timeout: exportTimeout },
     lookUpTimeout,
     connectTimeout: Math.min(CONNECT_TIMEOUT, lookUpTimeout),
     statementTimeout,

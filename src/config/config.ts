@@ -53,6 +53,7 @@ const variables = z.object({
   OTEL_TRACES_SAMPLER: z.string().default('parentbased_always_on'),
   OTEL_TRACES_SAMPLER_ARG: z.string().default('1'),
   IDEMPOTENCY_RETENTION: duration('1s', '365d', '24h'),
+  EXPORT_TIMEOUT: duration('1s', '7d', '1h'),
   REQUEST_TIMEOUT: duration('1s', '1h', '10s'),
   KEEP_ALIVE_TIMEOUT: duration('1s', '1h', '75s'),
   SHUTDOWN_DELAY: duration('0s', '1h', '0s'),
@@ -129,6 +130,7 @@ const toConfig = (values: z.infer<typeof variables>) =>
     /** Undefined: no tracing. */
     tracing: toTracing(values),
     idempotencyRetention: values.IDEMPOTENCY_RETENTION,
+    exportTimeout: values.EXPORT_TIMEOUT,
     requestTimeout: values.REQUEST_TIMEOUT,
     keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT,
     shutdownDelay: values.SHUTDOWN_DELAY,

@@ -12,6 +12,8 @@ type PlantExportsOptions = {
   database: RowStreamOptions;
   /** The maximum number of concurrent exports. Each has its own connection. */
   limit: number;
+  /** How long each may take, in ms. By default, as long as its reader does. */
+  timeout?: number;
   trace?: BulkTrace | undefined;
 };
 
@@ -25,7 +27,7 @@ type OpenOptions = PlantFilter & {
   signal: AbortSignal;
 };
 
-export const createPlantExports = ({ database, limit, trace = untraced }: PlantExportsOptions) => {
+export const createPlantExports = ({ database, limit, timeout, trace = untraced }: PlantExportsOptions) => {
   const slots = createSlots(limit, 'exports');
   let rows = 0;
   return {
@@ -33,7 +35,7 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
     /** Plants read by all exports since the process started. */
     rows: (): number => rows,
     /**
-     * Opens a stream of all plants that match, as UTF-8 text, ordered by id, as of a single point in time. Has no overall timeout.
+     * Opens a stream of all plants that match, as UTF-8 text, ordered by id, as of a single point in time.
      * @returns once there is something to read. The stream has a slot until it closes; destroy it unless you read to its end
      * @throws {StoreError} 1500, 1505 errors of PostgreSQL
      */
@@ -47,8 +49,11 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
       // A search by name may find few plants by an index that is not in the order of ids.
       const maySort = filter.nameContains !== undefined;
       const { text, values } = selectPlants(filter);
-      const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal };
+      const late = new AbortController();
+      const limited = AbortSignal.any([signal, late.signal]);
+      const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal: limited };
       const release = slots.take(holder);
+      const timer = timeout && setTimeout(() => late.abort(new StoreError('overloaded', TOO_LONG)), timeout);
       const opened = Promise.withResolvers<Readable>();
       trace('export', async (note) => {
         try {
@@ -59,6 +64,7 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
           // The reader gets its error.
           await finished(stream).catch(() => {});
         } finally {
+          clearTimeout(timer);
           note({ rows: progress.rows });
           release();
         }
@@ -67,6 +73,8 @@ export const createPlantExports = ({ database, limit, trace = untraced }: PlantE
     },
   };
 };
+
+const TOO_LONG = 'The export took longer than EXPORT_TIMEOUT allows. Read it faster, or export fewer plants.';
 
 /** A search that finds nothing for too long is slow; the database is reachable. */
 const toExportError = (error: unknown, { tag, nameContains }: PlantFilter): unknown => {

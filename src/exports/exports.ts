@@ -6,7 +6,7 @@ import { addExportRoutes } from './export-routes.ts';
 type ExportsOptions = {
   database: { url: string; connectTimeout: number };
   /** `count`: of those in progress; the others: see `RequestLimits`. */
-  limits: { count: number; clientCheckInterval: number; stallTimeout: number };
+  limits: { count: number; clientCheckInterval: number; stallTimeout: number; timeout: number };
   requireReadScope: RequestHandler;
   watchToken: (request: Request, response: Response) => AbortSignal;
   trace?: BulkTrace | undefined;
@@ -14,8 +14,13 @@ type ExportsOptions = {
 
 /** The exports of a process. Each has its own connection. */
 export const createExports = ({ database, limits, requireReadScope, watchToken, trace }: ExportsOptions) => {
-  const { count, clientCheckInterval, stallTimeout } = limits;
-  const plantExports = createPlantExports({ database: { ...database, clientCheckInterval }, limit: count, trace });
+  const { count, clientCheckInterval, stallTimeout, timeout } = limits;
+  const plantExports = createPlantExports({
+    database: { ...database, clientCheckInterval },
+    limit: count,
+    timeout,
+    trace,
+  });
   return {
     addRoutes: addExportRoutes({ plantExports, requireReadScope, watchToken, stallTimeout }),
     inProgress: plantExports.inProgress,

@@ -90,6 +90,8 @@ const fieldsOf = (request: Request, response: Response) => {
     // As text, because most tools round large numbers.
     plant: locals.plantId?.toString(),
     error: locals.error?.code,
+    // The client got no message.
+    reason: headersSent && !response.writableEnded ? locals.error?.message : undefined,
     rows: locals.progress?.rows,
     duration: Math.round(performance.now() - (locals.startedAt ?? 0)),
     err: locals.failures === 1 ? err : undefined,

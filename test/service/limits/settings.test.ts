@@ -14,6 +14,7 @@ describe('a setting', () => {
   range('setting QUEUE_LIMIT', '0', '1', '1000000', '1000001');
   range('setting MAX_CONNECTIONS', '0', '1', '1000000', '1000001');
   range('setting IDEMPOTENCY_RETENTION', '999ms', '1s', '365d', '31536001');
+  range('setting EXPORT_TIMEOUT', '999ms', '1s', '7d', '604801');
   range('setting REQUEST_TIMEOUT', '999ms', '1s', '1h', '3600001ms');
   range('setting KEEP_ALIVE_TIMEOUT', '999ms', '1s', '1h', '3600001ms');
   range('setting SHUTDOWN_DELAY', '-1', '0', '1h', '3600001ms');

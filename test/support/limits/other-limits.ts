@@ -12,6 +12,7 @@ const reasons: Record<string, string[]> = {
     'request-limits.ts TOKEN_CHECK_INTERVAL',
     'RequestLimits bodySlots',
     'RequestLimits exports.clientCheckInterval',
+    'RequestLimits exports.timeout',
     'RequestLimits connectTimeout',
     'database/database.ts BULK_LOCK_TIMEOUT',
     'RequestLimits linger.idle',
