@@ -237,7 +237,7 @@ export const errors = defineErrors({
     isFault: false,
     when: 'the search took too long',
     advice:
-      'Narrow the search with a tag. The operator can create an index that speeds up searches by name: plant-store search-index create. The database is healthy.',
+      'Search for a tag instead, or for a rarer one. The operator can create an index that speeds up searches by name: plant-store search-index create. The database is healthy.',
     example:
       'The search took too long. Narrow it with a tag. The operator can speed up searches: plant-store search-index create.',
   },

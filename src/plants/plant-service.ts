@@ -2,10 +2,10 @@ import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObser
 import { createStatementQueue } from '../batching/queues.ts';
 import { isStatementTimeout, OutcomeUnknownError } from '../database/database-error.ts';
 import { DatabaseTimeoutError, startTimer } from '../database/within-time.ts';
-import { StoreError } from '../errors.ts';
+import { isOfKind, StoreError } from '../errors.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import { createLockedPlants } from './locked-plants.ts';
-import { type NewPlant, plantUnknown, type StoredPlant, textBytes } from './plant.ts';
+import { type NewPlant, plantUnknown, type StoredPlant, searchTooSlow, textBytes } from './plant.ts';
 import type { PageRequest, PlantFilter, PlantPage } from './plant-pages.ts';
 import type { ChangeRequest, PlantRepository } from './plant-repository.ts';
 
@@ -13,10 +13,11 @@ import type { ChangeRequest, PlantRepository } from './plant-repository.ts';
  * Creations, reads and pages of all plants are batched: several requests share a statement. Long reads, searches and
  * changes have a statement each; creations and changes are refused if their plant was found locked while they waited. Each queue uses only its share of the connections; see request-limits.ts.
  */
-type QueueName = 'writes' | 'reads' | 'pages' | 'longReads' | 'searches' | 'changes' | 'lockedPlants';
+type LimitedQueue = 'writes' | 'reads' | 'pages' | 'longReads' | 'searches' | 'changes' | 'lockedPlants';
+type QueueName = LimitedQueue | 'tagSearches';
 
 /** `lockTimeout`: how long a statement may wait for a lock, in ms. */
-export type PlantLimits = Record<QueueName, BatchLimits> & { lockTimeout: number };
+export type PlantLimits = Record<LimitedQueue, BatchLimits> & { lockTimeout: number };
 
 type PlantServiceOptions = {
   repository: PlantRepository;
@@ -37,9 +38,9 @@ const lateSearch = () => new StoreError('searchTooSlow');
 
 /** The operations on plants. All throw {StoreError} 1500 or any database error, and changes {OutcomeUnknownError}. */
 export const createPlantService = ({ repository, limits, observeQueue }: PlantServiceOptions) => {
-  const settingsOf = (name: QueueName, lateError: () => Error) => ({
+  const settingsOf = (name: LimitedQueue, lateError: () => Error, title: QueueName = name) => ({
     lateError,
-    observe: (queue: ObservedQueue) => observeQueue?.(name, queue),
+    observe: (queue: ObservedQueue) => observeQueue?.(title, queue),
     limits: limits[name],
   });
   const refuse = (write: { id: bigint }) => locked.refuse(write);
@@ -79,6 +80,8 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   });
   const longReads = createStatementQueue(settingsOf('longReads', lateRead));
   const searches = createStatementQueue(settingsOf('searches', lateSearch));
+  // An index has the plants of a tag, so these must not wait for scans of the table.
+  const tagSearches = createStatementQueue(settingsOf('searches', lateSearch, 'tagSearches'));
 
   return {
     /**
@@ -117,8 +120,11 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       const { ids, tag, nameContains, ...page } = request;
       const send = () => repository.search(request);
       if (tag !== undefined || nameContains !== undefined) {
+        const search = nameContains === undefined ? tagSearches : searches;
         const bytes = textBytes({ name: nameContains, tag });
-        return searches({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch(throwSearchTimeout);
+        return search({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch((error) => {
+          throw isStatementTimeout(error) || isOfKind(error, 'searchTooSlow') ? searchTooSlow(request, error) : error;
+        });
       }
       const timeLeft = startTimer(limits.pages.deadline);
       const shared = ids ? undefined : await pages.add(page, isAbandoned);
@@ -133,7 +139,3 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
 export type PlantService = ReturnType<typeof createPlantService>;
 
 const bytesOfChange = ({ change }: ChangeRequest) => (change === 'delete' ? 0 : textBytes(change));
-
-const throwSearchTimeout = (error: unknown): never => {
-  throw isStatementTimeout(error) ? new StoreError('searchTooSlow', undefined, { cause: error }) : error;
-};

@@ -55,6 +55,20 @@ describe.each(['2', '10'])('with %s connections, slow searches', (connections) =
   );
 });
 
+test.each(['2', '10'])(
+  'with %s connections, searches by tag do not wait behind searches by name',
+  async (connections) => {
+    await start({ DATABASE_CONNECTIONS: connections });
+    await service.database.query("INSERT INTO stored VALUES (4, 'Yew', 'y')");
+    const slow = Array.from({ length: 12 }, () => search('q=sl').then(() => 'slow'));
+    await waitForBlockedRead(service.database);
+    const first = await Promise.race([...slow, search('tag=y').then(({ body }) => body)]);
+    expect(first).toEqual([{ id: 4, name: 'Yew', tag: 'y' }]);
+    await endSearches();
+    await Promise.all(slow);
+  },
+);
+
 describe('a search that takes too long', () => {
   const tooSlow = {
     error: 1505,
@@ -72,6 +86,18 @@ describe('a search that takes too long', () => {
     const line = service.log.find(({ error }) => error === 1505);
     expect(line).toMatchObject({ level: 'warn', status: 503 });
     expect(line).not.toHaveProperty('err');
+  });
+
+  test.each([
+    [
+      'q=sl&tag=x',
+      'The search took too long. Search for the tag alone. The operator can speed up searches: plant-store search-index create.',
+    ],
+    ['tag=x', 'The search took too long. Try again later.'],
+  ])('is not advised to have a tag if it has one: %s', async (query, message) => {
+    await start({}, { statementTimeout: 1000 });
+    const { status, body } = await search(query);
+    expect([status, body]).toEqual([503, { error: 1505, message }]);
   });
 
   test('gets its response by the deadline, even if it had to wait first', async () => {
