@@ -1,4 +1,9 @@
-import { classifyDatabaseError, type DatabaseFailure, OutcomeUnknownError } from './database/database-error.ts';
+import {
+  classifyDatabaseError,
+  type DatabaseFailure,
+  isRefusedByServer,
+  OutcomeUnknownError,
+} from './database/database-error.ts';
 import { DatabaseNotMigratedError } from './database/migration-state.ts';
 import { type ErrorKind, StoreError } from './errors.ts';
 import { ImportInterruptedError, toInterruption } from './imports/import-errors.ts';
@@ -13,6 +18,8 @@ export const toStoreError = (cause: unknown): StoreError => {
   if (cause instanceof URIError) return new StoreError('parameterWrong', 'The path is not percent-encoded UTF-8.');
   if (cause instanceof OutcomeUnknownError) return new StoreError('databaseUnreachable', OUTCOME_UNKNOWN, { cause });
   const failure = cause instanceof DatabaseNotMigratedError ? 'notMigrated' : classifyDatabaseError(cause);
+  if (failure === 'unreachable' && isRefusedByServer(cause))
+    return new StoreError('databaseUnreachable', REFUSED, { cause });
   const [kind, message] = failure ? DATABASE_FAILURES[failure] : (['internal'] as const);
   return new StoreError(kind, message, { cause });
 };
@@ -28,6 +35,8 @@ const DATABASE_FAILURES: Record<DatabaseFailure, [ErrorKind, message?: string]> 
   cancelled: ['overloaded', 'The statement took too long and was cancelled; nothing was changed. Try again later.'],
   conflict: ['overloaded', 'Concurrent changes to the same plants conflicted; nothing was changed. Try again later.'],
 };
+
+const REFUSED = 'The database cannot carry this out at the moment; nothing was changed. Try again later.';
 
 const OUTCOME_UNKNOWN =
   'The database was lost or took too long. The outcome is unknown. Send the request again, with its Idempotency-Key if it has ' +

@@ -95,6 +95,14 @@ describe('a database that cannot be reached', () => {
 });
 
 test.each([
+  ['25006', 'cannot execute INSERT in a read-only transaction'],
+  ['53100', 'could not extend file: No space left on device'],
+])('%s: the server can be reached, but cannot do this', (code, message) => {
+  const error = Object.assign(new Error(message), { code, severity: 'ERROR' });
+  expect(explainError(error, () => readConfig({ DATA_DIR }))).toMatch(`The database cannot do this: ${message}. It is`);
+});
+
+test.each([
   ['55P03', 'canceling statement due to lock timeout', 'Another transaction is in the way'],
   ['40P01', 'deadlock detected', 'Another transaction is in the way'],
   ['57014', 'canceling statement due to statement timeout', 'The database took too long'],

@@ -52,6 +52,12 @@ describe('readConfig', () => {
     );
   });
 
+  test('needs different ports for requests and metrics', () => {
+    const expected = 'The configuration is wrong:\nMETRICS_PORT is "3000" and must be another port than PORT';
+    expect(message({ METRICS_PORT: '3000' })).toBe(expected);
+    expect(message({ METRICS_PORT: '0', PORT: '0' })).toBe('nothing is wrong');
+  });
+
   test('reads limits, proxies and origins', () => {
     expect(
       readConfig({

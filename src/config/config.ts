@@ -99,6 +99,9 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   };
   if (set.NODE_ENV === 'production') need('DATABASE_URL', 'NODE_ENV is production');
   if (set.DIRECT_URL) need('DATABASE_URL', 'DIRECT_URL is set');
+  const { PORT, METRICS_PORT } = result.data ?? {};
+  if (METRICS_PORT && METRICS_PORT === PORT)
+    lines.push(`METRICS_PORT is ${shown('METRICS_PORT', set.METRICS_PORT)} and must be another port than PORT`);
   const given = IDENTITY_PROVIDER.filter((name) => set[name]);
   const reason = `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} set`;
   if (given.length > 0) for (const name of IDENTITY_PROVIDER) need(name, reason);

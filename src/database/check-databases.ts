@@ -88,8 +88,11 @@ export const findImportObstacle = ({ url, facts }: Omit<InspectedDatabase, 'vari
 
 /** @throws {OperationalError} the database is not migrated, or the role of the connection does not own its tables */
 export const assertOwner = async (client: Client): Promise<void> => {
-  const { owner, isOwner } = await readFacts(client);
-  if (owner === null) throw new OperationalError('The database is not migrated. Run: plant-store migrate');
+  const { owner, isOwner, searchPath } = await readFacts(client);
+  if (owner === null)
+    throw new OperationalError(
+      `The search_path (${searchPath}) has no table plants. Run: plant-store migrate, or correct it.`,
+    );
   if (!isOwner)
     throw new OperationalError(`Only the owner of the table plants may do this. Connect as the role ${owner}.`);
 };

@@ -211,7 +211,9 @@ describe('only migrate and serve migrate the database at DATABASE_URL', () => {
         DATABASE_URL: empty.url,
         NODE_ENV: 'development',
       });
-      expect([code, stderr]).toEqual([1, 'The database is not migrated. Run: plant-store migrate\n']);
+      const message =
+        /^The database is not migrated\. Run: plant-store migrate\. If it is, the search_path leads elsewhere\. Check DATABASE_URL: /;
+      expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
       expect(await tables()).toEqual([]);
     },
   );

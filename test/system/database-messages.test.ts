@@ -1,0 +1,52 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { killChildren } from '../support/children.ts';
+import { runCommand } from '../support/store-process.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+
+const database = useTestDatabase();
+afterEach(killChildren);
+
+/** Runs commands that write and read, in sessions with a setting. */
+const run = (setting: string, ...words: string[]) => {
+  const url = new URL(database.url);
+  url.searchParams.set('options', `-c ${setting}`);
+  return runCommand(words, { DATABASE_URL: url.href });
+};
+
+test('a server that is read-only is not one that cannot be reached', async () => {
+  const { code, stderr } = await run('default_transaction_read_only=on', 'token', 'create', '--name', 'a');
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^The database cannot do this: cannot execute INSERT in a read-only transaction\. Check DATABASE_URL: role .*\n$/,
+    ),
+  ]);
+});
+
+test.each([['token', 'list'], ['export'], ['search-index', 'status'], ['migrate']])(
+  'a setting that does not exist is explained in a sentence: %s %s',
+  async (...words) => {
+    const { code, stderr } = await run('bogus=1', ...words);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^The database cannot be reached: .*unrecognized configuration parameter "bogus"\. Check DATABASE_URL: .*\n$/,
+      ),
+    ]);
+  },
+);
+
+test.each([
+  [
+    'token list',
+    /^The database is not migrated\. Run: plant-store migrate\. If it is, the search_path leads elsewhere\. Check /,
+  ],
+  [
+    'search-index create',
+    /^The search_path \(other\) has no table plants\. Run: plant-store migrate, or correct it\.\n$/,
+  ],
+])('a search path without a store is named: %s', async (command, message) => {
+  await database.query('CREATE SCHEMA IF NOT EXISTS other');
+  const { code, stderr } = await run('search_path=other', ...command.split(' '));
+  expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
+});
