@@ -34,8 +34,11 @@ const updateRole = async () => {
   const client = new pg.Client(sessionUrl(databaseUrl));
   await client.connect();
   try {
-    for (const file of ['deploy/postgres/store-role.sql', ...process.argv.slice(2)])
-      await client.query(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'));
+    for (const file of ['deploy/postgres/store-role.sql', ...process.argv.slice(2)]) {
+      const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
+      // Without the commands of psql.
+      await client.query(text.replace(/^\\.*$/gm, ''));
+    }
     await client.query(`ALTER ROLE plant_store_server PASSWORD '${verifier(STORE_PASSWORD)}'`);
   } finally {
     await client.end();

@@ -4,10 +4,13 @@
 -- the role of the service exists. It is safe to run again. If something is missing it says so, and changes nothing.
 -- Then set the role's password, and use the role in the DATABASE_URL of the service:
 --
---   psql --set ON_ERROR_STOP=1 --file deploy/postgres/store-role.sql "$DATABASE_URL_OF_THE_OWNER"
+--   psql --file deploy/postgres/store-role.sql "$DATABASE_URL_OF_THE_OWNER"
 --   psql --command '\password plant_store_server' "$DATABASE_URL_OF_THE_OWNER"
 --
 -- For a store in another schema than that of the search path, put PGOPTIONS='-c search_path=garden' before both, as psql knows no ?schema=.
+
+-- An error ends psql with a status other than 0.
+\set ON_ERROR_STOP 1
 
 -- One statement, so that it is done as a whole or not at all.
 DO $$

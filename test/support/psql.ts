@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -7,6 +8,9 @@ const PSQL = process.env.CITUS_BIN ? join(process.env.CITUS_BIN, 'psql') : 'psql
 
 /** An obstacle for tests that run files of `deploy/` as the documentation says. */
 export const psqlObstacle = spawnSync(PSQL, ['--version']).error && 'psql is not installed';
+
+/** A file of `deploy/` without the commands of psql, for a driver. */
+export const readSql = (file: string): string => readFileSync(file, 'utf8').replace(/^\\.*$/gm, '');
 
 /** Runs deploy/citus/distribute.sql on a database. @returns what it reports. @throws psql's exit `code` and `stderr` */
 export const distribute = async (url: string, ...options: string[]): Promise<string> => {

@@ -6,6 +6,7 @@ import { createStore, type Store } from '../faults/store.ts';
 import { killChildren } from '../support/children.ts';
 import { lockTable } from '../support/lock-table.ts';
 import { pgbouncerObstacle, pgbouncerVersion, startPgbouncer } from '../support/pgbouncer.ts';
+import { readSql } from '../support/psql.ts';
 import { describeUnless } from '../support/skip.ts';
 import { runCommand } from '../support/store-process.ts';
 import { makeTemporaryFolder, removeDataFolder } from '../support/temporary-folder.ts';
@@ -15,7 +16,7 @@ import { waitUntil } from '../support/wait-until.ts';
 /** Roles belong to the whole server, so this name is unique. */
 const role = `pooled_${randomBytes(4).toString('hex')}`;
 const password = 'pooled';
-const roleFile = readFileSync('deploy/postgres/store-role.sql', 'utf8').replaceAll('plant_store_server', role);
+const roleFile = readSql('deploy/postgres/store-role.sql').replaceAll('plant_store_server', role);
 
 describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mode`, () => {
   let folder: string;

@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { query } from '../../support/postgres-server.ts';
-import { psqlObstacle } from '../../support/psql.ts';
+import { psqlObstacle, readSql } from '../../support/psql.ts';
 import { testUnless } from '../../support/skip.ts';
 import { cleanEnvironment, runCommand, startStore } from '../../support/store-process.ts';
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts';
@@ -13,7 +13,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/test-databa
 const password = randomBytes(8).toString('hex');
 /** Roles belong to the whole server, so these names are unique. */
 const [owner, server] = [`owner_${password}`, `server_${password}`];
-const roleFile = readFileSync('deploy/postgres/store-role.sql', 'utf8').replaceAll('plant_store_server', server);
+const roleFile = readSql('deploy/postgres/store-role.sql').replaceAll('plant_store_server', server);
 
 let database: TestDatabase;
 let folder: string;
@@ -243,9 +243,9 @@ describe('bin/store-role.js', () => {
 testUnless(psqlObstacle, 'the command of the documentation fails if the file does', async () => {
   for (const file of ['deploy/postgres/store-role.sql', 'SECURITY.md', 'docs/operations.md'])
     expect(readFileSync(file, 'utf8').match(/psql .*--file deploy\/postgres\/store-role.sql/g)).toEqual([
-      'psql --set ON_ERROR_STOP=1 --file deploy/postgres/store-role.sql',
+      'psql --file deploy/postgres/store-role.sql',
     ]);
-  const words = ['--set', 'ON_ERROR_STOP=1', '--file', 'deploy/postgres/store-role.sql', urlAs(server)];
+  const words = ['--file', 'deploy/postgres/store-role.sql', urlAs(server)];
   const { status, stderr } = spawnSync('psql', words, { encoding: 'utf8' });
   expect([status, stderr.match(/ERROR/g)]).toEqual([3, ['ERROR']]);
 });
