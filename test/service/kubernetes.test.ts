@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { Cluster } from '@kubernetes-models/cloudnative-pg/postgresql.cnpg.io/v1';
-import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
+import { Cluster, ScheduledBackup } from '@kubernetes-models/cloudnative-pg/postgresql.cnpg.io/v1';
+import { PrometheusRule, ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
 import { Deployment } from 'kubernetes-models/apps/v1';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
 import { Job } from 'kubernetes-models/batch/v1';
@@ -25,6 +25,8 @@ const models: Record<string, Model> = {
   Job,
   NetworkPolicy,
   PodDisruptionBudget,
+  PrometheusRule,
+  ScheduledBackup,
   Service,
   ServiceMonitor,
 };
@@ -118,7 +120,8 @@ const assemble = (name: string): Applied[] => {
   return names.map((file: string) => {
     const resource = read(join(folder, name, file));
     resource.metadata.labels = { ...resource.metadata.labels, ...labels[0].pairs };
-    for (const container of resource.spec.template?.spec.containers ?? []) container.image += `:${images[0].newTag}`;
+    const [{ newName, newTag }] = images ?? [{}];
+    for (const container of resource.spec.template?.spec.containers ?? []) container.image = `${newName}:${newTag}`;
     return resource;
   });
 };
@@ -136,7 +139,7 @@ const findKubectlObstacle = () => {
 const kubectlObstacle = findKubectlObstacle();
 
 /** Registers tests that names and values in resources agree with each other and with the rest of the project. */
-const describeAgreement = (of: () => { server: Applied[]; migration: Applied[] }) => {
+const describeAgreement = (of: () => Applied[]) => {
   let all: Applied[];
   let pod: Applied;
   let container: Applied;
@@ -144,8 +147,7 @@ const describeAgreement = (of: () => { server: Applied[]; migration: Applied[] }
   let variables: Record<string, string>;
   const ofKind = (kind: string) => all.find((resource) => resource.kind === kind);
   beforeAll(() => {
-    const { server, migration } = of();
-    all = [...server, ...migration];
+    all = of();
     const { template } = ofKind('Deployment').spec;
     podLabels = template.metadata.labels;
     pod = template.spec;
@@ -226,41 +228,64 @@ const describeAgreement = (of: () => { server: Applied[]; migration: Applied[] }
       ([, name, options = '']) => [...options.matchAll(/--from-literal=(\w+)=/g)].map(([, key]) => `${name} ${key}`),
     );
     const cluster = ofKind('Cluster')?.metadata.name;
-    if (cluster) known.push(`${cluster}-app uri`, `${cluster}-app password`, `${cluster}-ca ca.crt`);
+    if (cluster) known.push(`${cluster}-app password`, `${cluster}-ca ca.crt`);
     const pods = [pod, ofKind('Job').spec.template.spec];
     const ofVariables = pods
       .flatMap(({ containers }) => containers[0].env)
       .flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []);
-    const ofVolumes = (pod.volumes ?? []).flatMap(({ secret }: Applied) =>
-      secret.items.map(({ key }: Applied) => ({ name: secret.secretName, key })),
-    );
+    const ofVolumes = pods
+      .flatMap(({ volumes = [] }) => volumes)
+      .flatMap(({ secret }: Applied) => secret.items.map(({ key }: Applied) => ({ name: secret.secretName, key })));
     const used = [...ofVariables, ...ofVolumes].map(({ name, key }) => `${name} ${key}`);
     expect(known).toEqual(expect.arrayContaining(used));
     expect(used).toContain('plant-store password');
   });
 
-  test('all images have the version of the package', () => {
+  test('all images, and the name of the job, have the version of the package', () => {
     const { name, version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(ofKind('Job').metadata.name).toBe(`${name}-migrate-${version.replaceAll('.', '-')}`);
     const images = [container, ...ofKind('Job').spec.template.spec.containers].map(({ image }) => image);
     expect(new Set(images)).toEqual(new Set([`${name}:${version}`]));
   });
 };
 
-describe('the base and its migration', () => {
-  describeAgreement(() => ({ server: assemble('base'), migration: assemble('migrate') }));
+test('the rules are those of deploy/prometheus', () => {
+  const { groups } = read('deploy/prometheus/alerts.yml');
+  expect(read(join(folder, 'monitoring', 'prometheus-rule.yaml')).spec).toEqual({ groups });
+});
+
+test('only one file names the image', () => {
+  const named = kustomizations.filter((file) => read(file).images);
+  expect(named).toEqual([join(folder, 'base', 'kustomization.yaml')]);
+});
+
+test('pods reach PostgreSQL, PgBouncer and any DNS, and only the ingress controller reaches them', () => {
+  const { ingress, egress } = read(join(folder, 'base', 'network-policy.yaml')).spec;
+  expect(egress).toEqual([
+    { ports: [53, 5353].flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }))) },
+    { ports: [5432, 6432].map((port) => ({ port, protocol: 'TCP' })) },
+  ]);
+  expect(ingress.map(({ from }: Applied) => from)).toEqual(
+    ['ingress-nginx', 'monitoring'].map((name) => [
+      { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } },
+    ]),
+  );
+});
+
+describe('the base and what monitors it', () => {
+  describeAgreement(() => [...assemble('base'), ...assemble('monitoring')]);
 });
 
 describeUnless(kubectlObstacle, 'as kubectl renders them', () => {
   describe('the base', () => {
-    describeAgreement(() => ({ server: render('base'), migration: render('migrate') }));
+    describeAgreement(() => [...render('.'), ...render('monitoring')]);
   });
 
   describe('the overlay with CloudNativePG', () => {
-    const overlay = { server: 'cloudnative-pg', migration: 'cloudnative-pg/migrate' };
-    describeAgreement(() => ({ server: render(overlay.server), migration: render(overlay.migration) }));
+    describeAgreement(() => [...render('cloudnative-pg'), ...render('monitoring')]);
 
     test('connects to its cluster, as a role that cannot own tables, with a certificate that is there', () => {
-      const all = render(overlay.server);
+      const all = render('cloudnative-pg');
       const [deployment, cluster] = ['Deployment', 'Cluster'].map((kind) => all.find((one) => one.kind === kind));
       const { containers, volumes } = deployment.spec.template.spec;
       const [{ env, volumeMounts }] = containers;
@@ -274,10 +299,24 @@ describeUnless(kubectlObstacle, 'as kubectl renders them', () => {
         `${volumeMounts[0].mountPath}/${volumes[0].secret.items[0].path}`,
       );
       expect(volumeMounts[0].name).toBe(volumes[0].name);
+      const { containers: ofJob, volumes: volumesOfJob } = all.find((one) => one.kind === 'Job').spec.template.spec;
+      const ownerUrl = new URL(ofJob[0].env.find(({ name }: Applied) => name === 'DATABASE_URL').value);
+      expect(ownerUrl.username).toBe(cluster.spec.bootstrap.initdb.owner);
+      expect(Object.assign(ownerUrl, { username: url.username }).href).toBe(url.href);
+      expect([ofJob[0].volumeMounts, volumesOfJob]).toEqual([volumeMounts, volumes]);
+    });
+
+    test('is backed up in its own cluster', () => {
+      const all = render('cloudnative-pg');
+      const [backup, cluster] = ['ScheduledBackup', 'Cluster'].map((kind) => all.find((one) => one.kind === kind));
+      expect(backup.spec.cluster.name).toBe(cluster.metadata.name);
+      // A snapshot of a running PostgreSQL would need an archive of its write-ahead log.
+      expect([backup.spec.online, cluster.spec.backup.volumeSnapshot.online]).toEqual([false, false]);
+      expect(cluster.spec.instances).toBeGreaterThan(2);
     });
   });
 
-  test.each(['base', 'migrate', 'cloudnative-pg', 'cloudnative-pg/migrate'])('%s is valid', (name) => {
+  test.each(['.', 'monitoring', 'cloudnative-pg'])('%s is valid', (name) => {
     for (const resource of render(name)) {
       expect([resource.kind, errorsOf(resource), unknownFieldsOf(resource)]).toEqual([resource.kind, '', []]);
     }
@@ -286,7 +325,7 @@ describeUnless(kubectlObstacle, 'as kubectl renders them', () => {
 
 describe('the pods', () => {
   const { spec } = read(join(folder, 'base', 'deployment.yaml')).spec.template;
-  const job = read(join(folder, 'migrate', 'job.yaml')).spec.template.spec;
+  const job = read(join(folder, 'base', 'migrate-job.yaml')).spec.template.spec;
 
   test.each([spec, job])('run as in docker-compose.yml: without privileges, on a read-only file system', (pod) => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
