@@ -16,6 +16,7 @@ import { limitRequests, type RequestLimits } from './request-limits.ts';
 import { createHttpServer } from './server/http-server.ts';
 import { createMessageClasses } from './server/message-classes.ts';
 import { createShutdown } from './shutdown.ts';
+import { toStoreError } from './to-store-error.ts';
 import { createTokens } from './tokens/tokens.ts';
 
 type ServiceOptions = {
@@ -104,6 +105,10 @@ export const createService = async (options: ServiceOptions) => {
   const state = { pool: () => describePool(pool), server: server.counts, exportedPlants: exports.rows };
   instruments.watch({ ...state, inUse });
 
+  const assertReady = () =>
+    health.assertReady().catch((error) => {
+      throw toStoreError(error);
+    });
   const { release, stop } = createShutdown({ config, health, server, imports, stopSweeping, database, instruments });
   return {
     tokens: tokens.repository,
@@ -111,7 +116,7 @@ export const createService = async (options: ServiceOptions) => {
     /** Releases all resources if it fails. @returns the port */
     start: async () => {
       try {
-        await instruments.start();
+        await instruments.start(assertReady);
         return await server.listen(config.host, config.port);
       } catch (error) {
         await release();

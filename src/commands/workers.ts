@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { OperationalError } from '../errors.ts';
+import { assertWorkersReady } from '../observability/ask-workers.ts';
 import { createMetricsServer } from '../observability/metrics-server.ts';
 
 /** How long to wait before a dead worker is replaced, in ms, so that one that cannot start does not keep a core busy. */
@@ -68,8 +69,8 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     start: async (): Promise<number> => {
       try {
         if (metrics) {
-          const { readWorkersMetrics } = await import('../observability/workers-metrics.ts');
-          metricsServer = createMetricsServer({ ...metrics, read: readWorkersMetrics, logger });
+          const { readWorkersMetrics: read } = await import('../observability/workers-metrics.ts');
+          metricsServer = createMetricsServer({ ...metrics, read, assertReady: assertWorkersReady, logger });
           await metricsServer.start();
         }
         const length = count === 'auto' ? availableParallelism() : count;

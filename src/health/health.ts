@@ -28,7 +28,7 @@ export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
   let checking: Promise<void> | undefined;
   const routes = Router({ strict: true, caseSensitive: true });
   addGet(routes, '/livez', (_request, response) => sendJson(response, { status: 'live' }));
-  addGet(routes, '/readyz', async (_request, response) => {
+  const assertReady = async () => {
     if (stopping) throw new StoreError('stopping');
     // Concurrent probes share one query. They need no token and must not take all connections.
     checking ??= assertReadyToServe(pool)
@@ -37,10 +37,15 @@ export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
         checking = undefined;
       });
     await withinTime(checking, timeout);
+  };
+  addGet(routes, '/readyz', async (_request, response) => {
+    await assertReady();
     sendJson(response, { status: 'ready' });
   });
   return {
     routes,
+    /** Rejects if the service cannot handle requests. */
+    assertReady,
     /** From now on, the service is not ready. */
     stop: (): void => {
       stopping = true;

@@ -25,10 +25,7 @@ export const createInstruments = async (options: InstrumentsOptions) => {
   const { config, logger, worker } = options;
   const metrics = config.metrics && (await import('./metrics.ts')).createMetrics(options);
   const tracing = config.tracing && (await import('./tracing.ts')).createTracing({ ...config.tracing, logger });
-  const metricsServer =
-    metrics && config.metrics && worker === undefined
-      ? createMetricsServer({ ...config.metrics, read: metrics.read, logger })
-      : undefined;
+  let metricsServer: ReturnType<typeof createMetricsServer> | undefined;
   return {
     tracer: tracing?.tracer,
     /** Middleware that measures and traces each request. */
@@ -53,8 +50,16 @@ export const createInstruments = async (options: InstrumentsOptions) => {
       metrics?.watchInUse(read.inUse);
       metrics?.watchServer(read.server, config.maxConnections);
     },
-    /** Serves the metrics, except in a worker: there the primary process does. */
-    start: async (): Promise<void> => metricsServer?.start(),
+    /**
+     * Serves the metrics and health checks, except in a worker: there the primary process does.
+     * @param assertReady throws a StoreError if the service cannot handle requests
+     */
+    start: async (assertReady: () => Promise<void>): Promise<void> => {
+      if (!metrics || !config.metrics) return;
+      if (worker !== undefined) return (await import('./ask-workers.ts')).answerReadiness(assertReady);
+      metricsServer = createMetricsServer({ ...config.metrics, read: metrics.read, assertReady, logger });
+      await metricsServer.start();
+    },
     stop: async (): Promise<void> => {
       await Promise.all([metricsServer?.stop(), tracing?.stop()]);
     },

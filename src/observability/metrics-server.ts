@@ -1,5 +1,9 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import type { StoreError } from '../errors.ts';
+import { toErrorResponse } from '../http/error-response.ts';
+import { sendJson } from '../http/send-json.ts';
 import { createHttpServer } from '../server/http-server.ts';
 
 /** The longest time that a client may take to send a request, in ms. */
@@ -7,19 +11,32 @@ const REQUEST_TIMEOUT = 10_000;
 /** https://prometheus.io/docs/instrumenting/exposition_formats */
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-type MetricsServerOptions = NonNullable<Config['metrics']> & { read: () => Promise<string>; logger: Logger };
+type MetricsServerOptions = NonNullable<Config['metrics']> & {
+  read: () => Promise<string>;
+  /** @throws {StoreError} why the service cannot handle requests */
+  assertReady: () => Promise<void>;
+  logger: Logger;
+};
 
-/** Serves `GET /metrics` on a separate port: metrics are not for the store's clients. */
-export const createMetricsServer = ({ host, port, read, logger }: MetricsServerOptions) => {
+/**
+ * Serves `GET /metrics` on a separate port, as metrics are not for the store's clients; and the health checks, which clients that
+ * take all connections of the other port then cannot hold up.
+ */
+export const createMetricsServer = ({ host, port, read, assertReady, logger }: MetricsServerOptions) => {
+  const responders = new Map<string, (response: ServerResponse) => unknown>([
+    ['/metrics', async (response) => response.setHeader('Content-Type', CONTENT_TYPE).end(await read())],
+    ['/livez', (response) => sendJson(response, { status: 'live' })],
+    [
+      '/readyz',
+      async (response) => sendJson(response, await assertReady().then(() => ({ status: 'ready' }), refuse(response))),
+    ],
+  ]);
   const server = createHttpServer({
-    handler: async ({ method, url }, response) => {
-      if (!['GET', 'HEAD'].includes(`${method}`) || url?.split('?', 1)[0] !== '/metrics') {
-        response.writeHead(404).end();
-        return;
-      }
+    handler: async ({ method = '', url = '' }: IncomingMessage, response) => {
+      const respond = responders.get(url.split('?', 1)[0] ?? '');
       try {
-        const text = await read();
-        response.writeHead(200, { 'Content-Type': CONTENT_TYPE }).end(text);
+        if (respond && ['GET', 'HEAD'].includes(method)) await respond(response);
+        else response.writeHead(404).end();
       } catch (error) {
         logger.error({ err: error }, 'failed to read metrics');
         response.writeHead(500).end();
@@ -27,6 +44,7 @@ export const createMetricsServer = ({ host, port, read, logger }: MetricsServerO
     },
     requestTimeout: REQUEST_TIMEOUT,
     addressVariables: 'METRICS_PORT or METRICS_HOST',
+    logger,
   });
   return {
     start: async (): Promise<void> => {
@@ -35,4 +53,12 @@ export const createMetricsServer = ({ host, port, read, logger }: MetricsServerO
     /** Closes all connections at once. */
     stop: () => server.close({ delay: 0, timeout: 0 }),
   };
+};
+
+/** @returns a function that sets the status of an error. It returns the body */
+const refuse = (response: ServerResponse) => (error: StoreError) => {
+  const { status, headers, body } = toErrorResponse(error);
+  response.statusCode = status;
+  response.setHeaders(new Map(Object.entries(headers)));
+  return body;
 };

@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
 import { version } from '../version.ts';
+import { answer } from './ask-workers.ts';
 import { createQueueMetrics } from './queue-metrics.ts';
 import { createRequestMetrics } from './request-metrics.ts';
-import { handleMetricsRequests } from './workers-metrics.ts';
 
 /** A pool of database connections. `waiting`: the statements that wait for a connection. */
 export type PoolState = Record<'open' | 'idle' | 'waiting' | 'limit', number>;
@@ -28,7 +28,7 @@ export const createMetrics = ({ worker, droppedLines = () => 0 }: MetricsOptions
     // The series of workers are not added up. A sum falls when a worker dies, which Prometheus takes for a restart of
     // all, and an average over event loops hides a worker that is stuck.
     registry.setDefaultLabels({ worker: String(worker) });
-    handleMetricsRequests(registry);
+    answer('metrics', () => registry.getMetricsAsJSON());
   }
 
   /** A number that is read with each scrape. */

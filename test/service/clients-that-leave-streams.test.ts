@@ -70,7 +70,7 @@ describe('a client that leaves while its response is sent', () => {
     for (const id of [long, next])
       client.write(`GET /plants/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own.token}\r\n\r\n`);
     await waitUntil('its response', () => service.inUse().responseBytes > 16_000_000);
-    await untilInUse('requests', 2);
+    await untilInUse('lingering', 1);
     client.resetAndDestroy();
     await waitUntilIdle(service);
     expect(await send({ method: 'GET', path: `/plants/${newId()}` }).status).toBe(404);

@@ -85,6 +85,8 @@ describe('once MAX_CONNECTIONS are open', () => {
     for (let count = 0; count < 3; count++) await once((await open()).resume(), 'close');
     expect(closedOf(busy)).toEqual(busy.map(() => false));
     expect(await counted()).toEqual([MAX, MAX, 3]);
+    for (const path of ['/livez', '/readyz'])
+      expect((await fetch(service.metricsUrl().replace('/metrics', path))).status).toBe(200);
     expect(warnings()).toMatchObject([{ level: 'warn', maxConnections: MAX, refused: 1 }]);
     const answers = busy.map((socket) => once(socket, 'data'));
     await unlock();

@@ -191,7 +191,7 @@ const describeAgreement = (of: () => Applied[]) => {
   test('probes ask routes of the service', () => {
     const { paths } = openApiDocument;
     for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
-      expect(httpGet.port).toBe('http');
+      expect(httpGet.port).toBe('metrics');
       expect(paths).toHaveProperty([httpGet.path, 'get']);
     }
     expect(container.livenessProbe.httpGet.path).toBe('/livez');

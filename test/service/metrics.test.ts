@@ -41,10 +41,24 @@ describe('GET /metrics', () => {
     expect([withQuery.status, await withQuery.text()]).toEqual([200, expect.stringContaining('# TYPE')]);
   });
 
-  test('is the only path on that port', async () => {
+  test('also has health checks on that port, and nothing else', async () => {
     await start();
-    expect((await fetch(service.metricsUrl().replace('/metrics', '/'))).status).toBe(404);
-    expect((await fetch(service.metricsUrl(), { method: 'POST' })).status).toBe(404);
+    const get = (path: string, method = 'GET') => fetch(service.metricsUrl().replace('/metrics', path), { method });
+    expect((await get('/')).status).toBe(404);
+    expect((await get('/plants')).status).toBe(404);
+    expect((await get('/metrics', 'POST')).status).toBe(404);
+    expect((await get('/metrics?x=1')).status).toBe(200);
+    expect((await get('/metrics', 'HEAD')).status).toBe(200);
+    expect(await (await get('/livez')).json()).toEqual({ status: 'live' });
+    expect(await (await get('/readyz')).json()).toEqual({ status: 'ready' });
+    await service.database.query('DELETE FROM _prisma_migrations');
+    const notMigrated = await get('/readyz');
+    expect([notMigrated.status, notMigrated.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await notMigrated.json()).toEqual({
+      error: 1502,
+      message: 'The database is not migrated. Run: plant-store migrate',
+    });
+    expect((await get('/livez')).status).toBe(200);
   });
 
   test('is off unless METRICS_PORT is set', async () => {

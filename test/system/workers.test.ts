@@ -25,10 +25,9 @@ const post = async (id = nextId++) => {
 const log = (): Record<string, unknown>[] =>
   store.output.text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
 const requests = () => log().filter(({ path }) => path === '/plants');
-const metrics = () => {
-  const port = log().find(({ msg }) => msg === 'metrics are served')?.port;
-  return scrape(`http://127.0.0.1:${port}/metrics`);
-};
+const metricsPort = () => log().find(({ msg }) => msg === 'metrics are served')?.port;
+const metrics = () => scrape(`http://127.0.0.1:${metricsPort()}/metrics`);
+const check = (path: string) => fetch(`http://127.0.0.1:${metricsPort()}${path}`);
 const startedPids = () => log().flatMap(({ msg, pid }) => (msg === 'worker started' ? [Number(pid)] : []));
 
 test('two workers serve one port, log whole lines, and stop together', async () => {
@@ -50,6 +49,20 @@ test('the metrics include every worker, labelled with its number', async () => {
     expect(value('nodejs_eventloop_lag_p99_seconds', { worker })).toBeGreaterThan(0);
     expect(value('plant_store_queue_items', { worker })).toBe(0);
   }
+});
+
+test('the health checks on the port of the metrics ask the workers', async () => {
+  await waitUntil('two workers', () => startedPids().length === 2);
+  expect([(await check('/livez')).status, (await check('/readyz')).status]).toEqual([200, 200]);
+  const [first = 0, second = 0] = startedPids();
+  process.kill(first, 'SIGSTOP');
+  expect((await check('/readyz')).status).toBe(200);
+  process.kill(second, 'SIGSTOP');
+  const response = await check('/readyz');
+  expect([response.status, await response.json()]).toEqual([503, { error: 1500, message: 'No worker responds.' }]);
+  expect((await check('/livez')).status).toBe(200);
+  for (const pid of [first, second]) process.kill(pid, 'SIGCONT');
+  await waitUntil('a worker to answer', async () => (await check('/readyz')).status === 200);
 });
 
 test('a stuck worker does not hide the metrics of the others', async () => {

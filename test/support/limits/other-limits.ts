@@ -118,7 +118,7 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'observability/request-log.ts MAX_FAILURES': ['src/observability/request-log.test.ts', '100 in a second'],
   'observability/request-log.ts SECOND': ['src/observability/request-log.test.ts', '100 in a second'],
   'observability/database-watch.ts PAUSE': ['src/observability/database-watch.test.ts', 'at most once a second'],
-  'observability/workers-metrics.ts REPLY_TIMEOUT': [
+  'observability/ask-workers.ts REPLY_TIMEOUT': [
     'test/system/workers.test.ts',
     'does not hide the metrics of the others',
   ],

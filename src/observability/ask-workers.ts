@@ -1,0 +1,70 @@
+import cluster, { type Worker } from 'node:cluster';
+import { on } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { type ErrorKind, StoreError } from '../errors.ts';
+
+/** How long to wait for a worker's answer, in ms: less than Prometheus' default timeout of 10 s. */
+const REPLY_TIMEOUT = 4000;
+
+/** What the primary process asks its workers. The processes send each other no other messages. */
+type Question = 'metrics' | 'readiness';
+
+/** In a worker: answers a question of the primary process. */
+export const answer = (question: Question, find: () => Promise<unknown>): void => {
+  process.on('message', async (asked) => {
+    if (asked !== question) return;
+    const found = await find().catch(() => undefined);
+    // The primary process may be gone.
+    if (process.connected) process.send?.({ question, found }, () => {});
+  });
+};
+
+/** The questions that a worker has not answered yet. More of them to a stuck worker would pile up in memory. */
+const underWay = {
+  metrics: new WeakMap<Worker, Promise<unknown>>(),
+  readiness: new WeakMap<Worker, Promise<unknown>>(),
+};
+
+const ask = async (worker: Worker, question: Question): Promise<unknown> => {
+  worker.send(question, () => {});
+  for await (const [reply] of on(worker, 'message')) if (reply.question === question) return reply.found;
+  return undefined;
+};
+
+/** In the primary process. @returns the workers, and what each that answered in time has found */
+export const askWorkers = (question: Question): Promise<{ worker: Worker; found: unknown }[]> => {
+  const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected()) as Worker[];
+  return Promise.all(
+    workers.map(async (worker) => {
+      const pending = underWay[question];
+      // Rejects if the worker fails meanwhile; never resolves if it dies.
+      const asked =
+        pending.get(worker) ??
+        ask(worker, question)
+          .catch(() => undefined)
+          .finally(() => pending.delete(worker));
+      pending.set(worker, asked);
+      return { worker, found: await Promise.race([asked, setTimeout(REPLY_TIMEOUT, undefined, { ref: false })]) };
+    }),
+  );
+};
+
+const READY = 'ready';
+type Reason = { kind: ErrorKind; message: string };
+
+/** In a worker. */
+export const answerReadiness = (assertReady: () => Promise<void>): void =>
+  answer('readiness', () =>
+    assertReady().then(
+      () => READY,
+      ({ kind, message }: StoreError): Reason => ({ kind, message }),
+    ),
+  );
+
+/** In the primary process. @throws {StoreError} if no worker can handle requests */
+export const assertWorkersReady = async (): Promise<void> => {
+  const found = (await askWorkers('readiness')).map((answered) => answered.found);
+  if (found.includes(READY)) return;
+  const [reason] = found.filter((reason): reason is Reason => reason !== undefined);
+  throw new StoreError(reason?.kind ?? 'overloaded', reason?.message ?? 'No worker responds.');
+};
