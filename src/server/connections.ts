@@ -31,50 +31,48 @@ const isUnread = (request: IncomingMessage | undefined): boolean =>
 export const createConnections = (options: ConnectionsOptions) => {
   const { maxConnections = Number.POSITIVE_INFINITY, requestTimeout, lingerTimes, logger } = options;
   const open = new Set<Socket>();
-  /** Those that never sent a request, oldest first, and those that wait for the next one, longest idle first. */
+  /** Those that never sent a request, oldest first. */
   const fresh = new Set<Socket>();
-  const kept = new Set<Socket>();
   /** The responses in progress. */
   const busy = new Map<Socket, ServedResponse>();
-  /** Requests that were answered before their bodies were complete. */
-  const unfinished = new Map<Socket, IncomingMessage>();
+  /** Those that wait for the next request, longest idle first; with the last one, if its response came before all of its body. */
+  const kept = new Map<Socket, IncomingMessage | undefined>();
   const lingering = createLingering(lingerTimes);
-  const counts = { refusedConnections: 0, earlyRequests: 0 };
+  let refusedConnections = 0;
+  let earlyRequests = 0;
   let warnedAt = Number.NEGATIVE_INFINITY;
 
   const forget = (socket: Socket) => {
-    for (const group of [open, fresh, kept, busy, unfinished]) group.delete(socket);
+    for (const group of [open, fresh, busy, kept]) group.delete(socket);
     lingering.remove(socket);
   };
 
   /** Closes the connection that an idle client needs least, or else the new one. */
   const makeRoomFor = (socket: Socket) => {
-    const [idle = socket] = [...fresh.values().take(1), ...kept.values().take(1)];
-    if (idle === socket) counts.refusedConnections += 1;
+    const [idle = socket] = [...fresh.values().take(1), ...kept.keys().take(1)];
+    if (idle === socket) refusedConnections += 1;
     forget(idle);
     idle.destroy();
     if (performance.now() - warnedAt < WARNING_INTERVAL) return;
     warnedAt = performance.now();
     const message = 'MAX_CONNECTIONS is reached: a new connection replaces an idle one, or is closed at once';
-    logger?.warn({ maxConnections, refused: counts.refusedConnections }, message);
+    logger?.warn({ maxConnections, refused: refusedConnections }, message);
   };
 
   /**
-   * Sends the last bytes of a connection and closes it in stages (RFC 9112 §9.6). An immediate close would reset the
-   * connection, and a client that is still sending would lose the response.
+   * Closes a connection in stages (RFC 9112 §9.6). An immediate close would reset it, and a client that is still sending would
+   * lose the response.
    */
-  const endInStages = (socket: Socket, bytes = ''): void => {
-    if (socket.writable) socket.end(bytes);
+  const endInStages = (socket: Socket): void => {
+    if (socket.writable) socket.end();
     lingering.add(socket);
   };
 
   /** Drops what came before the response to the request before it was complete, and closes the connection behind that. */
   const closeBehind = (socket: Socket, current: ServerResponse): void => {
-    counts.earlyRequests += 1;
-    logger?.info(
-      { address: socket.remoteAddress },
-      'a request came before the previous response and was not carried out',
-    );
+    earlyRequests += 1;
+    const message = 'a request came before the previous response and was not carried out';
+    logger?.info({ address: socket.remoteAddress }, message);
     if (current.headersSent) current.once('finish', () => endInStages(socket));
     else current.setHeader('Connection', 'close');
     lingering.discardInput(socket);
@@ -83,16 +81,15 @@ export const createConnections = (options: ConnectionsOptions) => {
   const onResponded = (socket: Socket, request: IncomingMessage) => {
     busy.delete(socket);
     if (socket.destroyed || lingering.has(socket)) return;
-    kept.add(socket);
+    // An idle connection keeps no memory of its past requests.
+    kept.set(socket, request.complete ? undefined : request);
+    if (!request.complete) socket.setTimeout(requestTimeout);
     if (socket.isPaused()) socket.resume();
-    if (request.complete) return;
-    unfinished.set(socket, request);
-    socket.setTimeout(requestTimeout);
   };
 
   return {
-    counts,
-    openCount: (): number => open.size,
+    /** The connections that are open, and since the start those that were refused and the requests that came too early. */
+    counts: () => ({ connections: open.size, refusedConnections, earlyRequests }),
     add: (socket: Socket): void => {
       if (open.size >= maxConnections) makeRoomFor(socket);
       if (socket.destroyed) return;
@@ -111,7 +108,7 @@ export const createConnections = (options: ConnectionsOptions) => {
         closeBehind(socket, current);
         throw STOP_PARSING;
       }
-      for (const group of [fresh, kept, unfinished]) group.delete(socket);
+      if (!kept.delete(socket)) fresh.delete(socket);
       busy.set(socket, response);
       response.once('close', () => onResponded(socket, request));
     },
@@ -122,7 +119,7 @@ export const createConnections = (options: ConnectionsOptions) => {
     /** The response in progress. */
     current: (socket: Socket): ServedResponse | undefined => busy.get(socket),
     /** Whether what arrives is the rest of a body whose request has its response. */
-    isAnswered: (socket: Socket): boolean => unfinished.get(socket)?.complete === false,
+    isAnswered: (socket: Socket): boolean => kept.get(socket)?.complete === false,
     /** Requests in progress, and connections that linger. */
     inUse: () => ({ requests: busy.size, lingering: lingering.count() }),
     /** Makes each response close its connection, unless its header is already sent. */
@@ -142,8 +139,9 @@ export const createConnections = (options: ConnectionsOptions) => {
      */
     probe: (): void => {
       for (const [socket, response] of busy) {
-        if (response.headersSent && response.getHeader('Connection') === 'close') {
-          if (isUnread(response.req)) lingering.discardInput(socket);
+        if (response.headersSent) {
+          const isLast = response.getHeader('Connection') === 'close';
+          if (isLast && isUnread(response.req)) lingering.discardInput(socket);
         } else if (socket.isPaused() && socket.writable) socket.write(NOTHING);
       }
     },

@@ -77,8 +77,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
   let connectionCheck: NodeJS.Timeout | undefined;
   return {
     inUse: connections.inUse,
-    /** The connections that are open, and since the start those that were refused and the requests that came too early. */
-    counts: () => ({ connections: connections.openCount(), ...connections.counts }),
+    counts: connections.counts,
     /** @returns the port */
     listen: async (host: string, port: number): Promise<number> => {
       try {

@@ -15,29 +15,24 @@ const STOPPING_TIME = 1000;
  */
 const MAX_LINGERING = 256;
 
-/** `endsAt`: in ms of the monotonic clock. `isOver`: the response is complete. */
-type Lingering = { endsAt: number; isOver: boolean };
-
 /**
  * Connections that are read only to discard what arrives. A client may write its whole request before it reads the
  * response. If the service stopped reading or closed the connection, the client would lose the response to a TCP reset.
  */
 export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => {
-  const lingering = new Map<Socket, Lingering>();
+  /** Whether the response is complete, oldest first. */
+  const lingering = new Map<Socket, boolean>();
   let isStopping = false;
 
   /** From now on, nothing that arrives is parsed. */
   const discardInput = (socket: Socket): void => {
     if (lingering.has(socket) || socket.destroyed) return;
-    const entry: Lingering = { endsAt: performance.now() + total, isOver: false };
-    lingering.set(socket, entry);
+    lingering.set(socket, false);
+    const endsAt = performance.now() + total;
     // Those of readInSlices, which would pause the socket again.
-    socket.removeAllListeners('resume');
-    socket.removeAllListeners('data').on('data', () => {
-      if (performance.now() >= entry.endsAt) {
-        socket.destroy();
-        return;
-      }
+    socket.removeAllListeners('resume').removeAllListeners('data');
+    socket.on('data', () => {
+      if (performance.now() >= endsAt) return void socket.destroy();
       // At most two pieces per turn: Node.js would read 2 MiB from each connection before any other event.
       socket.pause();
       setImmediate(() => socket.resume());
@@ -50,36 +45,31 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
 
   /** The oldest whose response is complete, or else the oldest. */
   const destroyOne = () => {
-    const entries = [...lingering];
-    const [socket] = entries.find(([, { isOver }]) => isOver) ?? entries[0] ?? [];
-    if (socket === undefined) return;
-    lingering.delete(socket);
-    socket.destroy();
+    const sockets = [...lingering.keys()];
+    const oldest = sockets.find((socket) => lingering.get(socket)) ?? sockets[0];
+    if (oldest !== undefined) lingering.delete(oldest);
+    oldest?.destroy();
   };
 
-  /** Destroys a connection whose response is complete, unless its client closes its side in time. */
-  const limitTime = (socket: Socket) => {
-    const entry = lingering.get(socket);
-    if (entry === undefined) return;
-    entry.isOver = true;
-    if (isStopping) entry.endsAt = performance.now() + STOPPING_TIME;
-    socket.setTimeout(isStopping ? STOPPING_TIME : idle, () => socket.destroy());
+  /** Discards what arrives and, if the client does not close its side in time, destroys the connection. */
+  const add = (socket: Socket): void => {
+    discardInput(socket);
+    if (!lingering.has(socket)) return;
+    lingering.set(socket, true);
+    socket.setTimeout(idle, () => socket.destroy());
+    if (isStopping) setTimeout(() => socket.destroy(), STOPPING_TIME).unref();
   };
 
   return {
     has: (socket: Socket): boolean => lingering.has(socket),
     count: (): number => lingering.size,
     discardInput,
+    add,
     remove: (socket: Socket): void => void lingering.delete(socket),
-    /** Discards what arrives and, if the client does not close its side in time, destroys the connection. */
-    add: (socket: Socket): void => {
-      discardInput(socket);
-      limitTime(socket);
-    },
     /** Shortens the times, so that lingering connections do not delay the stop of the server. */
     stop: (): void => {
       isStopping = true;
-      for (const [socket, { isOver }] of lingering) if (isOver) limitTime(socket);
+      for (const [socket, isOver] of lingering) if (isOver) add(socket);
     },
   };
 };

@@ -373,5 +373,9 @@ test('code 1203: a request that does not arrive in time', async () => {
   const texts = [head, `${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"id"`];
   for (const answer of await Promise.all(texts.map((text) => sendRaw(text, impatient)))) {
     expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout[\s\S]*"error":1203/);
+    expect(answer).toMatch(/\r\nDate: .* GMT\r\n/);
   }
+  const lines = impatient.log.filter(({ error }) => error === 1203);
+  expect(lines).toContainEqual(expect.objectContaining({ msg: 'request refused', status: 408, address: '127.0.0.1' }));
+  expect(lines).toContainEqual(expect.objectContaining({ msg: 'request completed', status: 408, path: '/plants' }));
 });

@@ -31,6 +31,7 @@ describe('a connection whose request is refused', () => {
     if (isStopping) lingering.stop();
     const socket = new Socket();
     lingering.add(socket);
+    jest.advanceTimersByTime(milliseconds);
     // Node.js keeps this time by a clock of its own.
     if (milliseconds >= (socket.timeout ?? 0)) socket.emit('timeout');
     lingering.remove(socket);
