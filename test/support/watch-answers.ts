@@ -32,15 +32,11 @@ const note = ({ localPort = 0 }: Socket, answer: Answer) => {
 
 type Chunk = string | Uint8Array | (() => void) | null | undefined;
 
-/** Records what a handler writes until the response is complete. */
-const onRequest = (message: unknown) => {
-  const { request, response, socket } = message as {
-    request: IncomingMessage;
-    response: ServerResponse;
-    socket: Socket;
-  };
-  // The original URL: Express changes it.
-  const { method: verb = '', url: path = '' } = request;
+/** Records what is written until the response is complete, by a handler or by the server itself. */
+const onResponse = (message: unknown) => {
+  const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+  // The original URL: Express changes it. A response to what is not a request has neither.
+  const { method: verb, url: path, socket } = request;
   const chunks: Uint8Array[] = [];
   for (const method of ['write', 'end'] as const) {
     const original = response[method] as (...words: unknown[]) => unknown;
@@ -49,36 +45,18 @@ const onRequest = (message: unknown) => {
       const result = original.call(response, chunk, ...words);
       if (method === 'end') {
         const body = Buffer.concat(chunks).toString();
-        note(socket, { method: verb, path, status: response.statusCode, headers: { ...response.getHeaders() }, body });
+        const target = verb ? { method: verb, path: path ?? '' } : {};
+        note(socket, { ...target, status: response.statusCode, headers: { ...response.getHeaders() }, body });
       }
       return result;
     }) as never;
   }
 };
 
-/** Records responses that are written directly to the connection. */
-const onConnection = (message: unknown) => {
-  const { socket } = message as { socket: Socket };
-  const end = socket.end.bind(socket) as (...words: unknown[]) => Socket;
-  socket.end = (...words: unknown[]) => {
-    if (typeof words[0] === 'string' && words[0] !== '') note(socket, parseAnswer(words[0]));
-    return end(...words);
-  };
-};
-
-const parseAnswer = (text: string): Answer => {
-  const [head = '', body = ''] = text.split('\r\n\r\n', 2);
-  const [line = '', ...fields] = head.split('\r\n');
-  const headers = Object.fromEntries(fields.map((field) => [field.split(':')[0]?.toLowerCase(), field.split(': ')[1]]));
-  return { status: Number(line.split(' ')[1]), headers, body };
-};
-
 /** Starts watching. @returns a function that stops it */
 export const startWatching = () => {
-  subscribe('http.server.request.start', onRequest);
-  subscribe('net.server.socket', onConnection);
+  subscribe('http.server.response.created', onResponse);
   return () => {
-    unsubscribe('http.server.request.start', onRequest);
-    unsubscribe('net.server.socket', onConnection);
+    unsubscribe('http.server.response.created', onResponse);
   };
 };

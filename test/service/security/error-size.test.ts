@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { propertyRuns } from '../../support/property-runs.ts';
@@ -230,20 +231,27 @@ describe('a response that its client does not read counts towards the output bud
     ],
     ['a plant of less than 16 KiB', '/plants/1', { path: '/plants/1' }],
   ])('%s', async (_title, path, request) => {
-    const bytes = Buffer.concat(Array(20).fill(toBytes(request, false)));
+    const bytes = toBytes(request, false);
+    const logged = (message: string) =>
+      service.log.filter(({ msg, path: found }) => msg === message && found === `/a/base/path${path}`).length;
+    service.log.splice(0);
     // Two errors of which nothing is sent exceed the budget.
     for (let count = 0; count < 2; count++) {
       const socket = connect(port(), '127.0.0.1').pause();
       socket.on('error', () => {});
       sockets.push(socket);
       await once(socket, 'connect');
-      // More than the system buffers.
-      const next = () => socket.writable && socket.write(bytes, () => setImmediate(next));
-      next();
+      // One after another, until they are more than the system buffers.
+      for (let completed = -1; completed < logged('request completed'); ) {
+        completed = logged('request completed');
+        const unsent = service.inUse().responseBytes;
+        socket.write(bytes);
+        while (logged('request completed') === completed && logged('request aborted') === 0)
+          if (service.inUse().responseBytes > unsent) break;
+          else await setImmediate();
+      }
     }
-    const isCutOff = () =>
-      service.log.some((line) => line.msg === 'request aborted' && line.path === `/a/base/path${path}`);
-    await waitUntil('the end of a response', isCutOff);
+    await waitUntil('the end of a response', () => logged('request aborted') > 0);
     for (const socket of sockets) socket.destroy();
     expect((await service.request('get', '/a/base/path/plants/1')).status).toBe(200);
   });
