@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 4846add692ee9f205708b6e005e5a580ca285cce820c49c805c9fdb7c10e3292
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 036fd2ea1816fe56d71f35b38afd1a4b3897e8f56d82b7959039c00cb732d98c
 export interface paths {
     "/plants": {
         parameters: {
@@ -383,7 +383,7 @@ export interface components {
          */
         ETag: string;
         /**
-         * @description The URL of the next page, relative to the URL of this one (RFC 8288).
+         * @description The next page, relative to this URL (RFC 8288).
          * @example <?limit=97&cursor=MTc>; rel="next"
          */
         Link: string;

@@ -24,11 +24,7 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
       'how long the token is valid, such as 12h or 30d (default: until it is revoked)',
       parseExpiry,
     )
-    .addOption(
-      new Option('--scope <scope...>', 'what the token allows, separated by spaces')
-        .choices(SCOPES)
-        .default([...SCOPES]),
-    )
+    .addOption(new Option('--scope <scope...>', 'scopes, space-separated').choices(SCOPES).default([...SCOPES]))
     .option('--if-none', 'do nothing if the database already has a token')
     .action((options: CreateOptions) => useTokens((tokens) => createToken(tokens, options, config())));
   command

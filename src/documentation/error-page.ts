@@ -33,9 +33,8 @@ export const renderErrorPage = (basePath: string): string => `<!doctype html>
 </html>
 `;
 
-const renderRow = ({ code, status, when }: ErrorCode): string => {
-  return `<tr><th scope="row"><a href="#${code}">${code}</a></th><td>${status}</td><td>${escapeHtml(when)}</td></tr>`;
-};
+const renderRow = ({ code, status, when }: ErrorCode): string =>
+  `<tr><th scope="row"><a href="#${code}">${code}</a></th><td>${status}</td><td>${escapeHtml(when)}</td></tr>`;
 
 const renderSection = (basePath: string, error: ErrorCode): string => {
   const { code, status, title, when, advice } = error;

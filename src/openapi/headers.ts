@@ -17,10 +17,7 @@ export const headers = {
     ...header('The version of the response body, for If-Match and If-None-Match (RFC 9110 §8.8.3).', '"x3Kq0bZ9v2o"'),
     required: true,
   },
-  Link: header(
-    'The URL of the next page, relative to the URL of this one (RFC 8288).',
-    '<?limit=97&cursor=MTc>; rel="next"',
-  ),
+  Link: header('The next page, relative to this URL (RFC 8288).', '<?limit=97&cursor=MTc>; rel="next"'),
   'Retry-After': header('How long to wait before a retry, in seconds (RFC 9110 §10.2.3).', 1),
   'WWW-Authenticate': header(
     'How to authenticate, and why the token was rejected (RFC 6750 §3).',

@@ -157,16 +157,11 @@ export const searchTooSlow = (
   });
 };
 
-/** A SHA-256 in base64url: 256 bits in 43 digits, of which the last has four. */
-export const VERSION = /^"[\w-]{42}[AEIMQUYcgkosw048]"$/;
-
-/** No plant ever has another tag. */
 const NO_VERSION =
   ' If-Match has no ETag as the service makes them, in quotes and without W/: a proxy that compresses responses may have changed it.';
 
-/** The plant does not meet the preconditions of the request. Nothing was changed. */
-export const preconditionFailed = (id: bigint, { ifMatch }: Preconditions = {}): Error => {
-  const hint = ifMatch?.some((tag) => VERSION.test(tag)) === false ? NO_VERSION : '';
-  const message = `The plant with the id ${id} does not meet the preconditions of the request.${hint}`;
+/** The plant does not meet the preconditions of the request. Nothing was changed. @param isForeign no plant ever has such a tag */
+export const preconditionFailed = (id: bigint, isForeign = false): Error => {
+  const message = `The plant with the id ${id} does not meet the preconditions of the request.${isForeign ? NO_VERSION : ''}`;
   return new StoreError('preconditionFailed', message);
 };

@@ -21,10 +21,7 @@ const URL_NOT_ENCODED = new StoreError(
 const CAUSES: Record<string, StoreError> = {
   HPE_INVALID_CONSTANT: URL_NOT_ENCODED,
   HPE_INVALID_URL: URL_NOT_ENCODED,
-  HPE_HEADER_OVERFLOW: new StoreError(
-    'requestNotHttp',
-    'The header of the request, with its URL, is larger than 16 KiB.',
-  ),
+  HPE_HEADER_OVERFLOW: new StoreError('requestNotHttp', 'The header, with the URL, is larger than 16 KiB.'),
 };
 const BODY_NOT_HTTP = new StoreError('requestNotHttp', 'The body is not valid HTTP/1.1.');
 const REQUEST_TOO_SLOW = new StoreError('requestTooSlow');

@@ -71,9 +71,7 @@ export const tokenNotValid = (oddity = '') =>
 const oddityOf = (text: string): string => {
   if (/^(bearer|token)\s/i.test(text)) return ' It begins with a word, such as a second "Bearer".';
   if (/[^\w.~+/=-]/.test(text)) return ' It has characters that no token has, such as quotes, spaces or a backslash.';
-  return /^plant_(?!.{43}$)/.test(text)
-    ? ' It is too short or too long: a token of this service has 49 characters.'
-    : '';
+  return /^plant_(?!.{43}$)/.test(text) ? ' It is cut off, or has something behind it.' : '';
 };
 
 /**
