@@ -57,3 +57,14 @@ test('only INSERTs that read no table have a name, and their plan serves an empt
   expect(JSON.stringify(plans)).not.toContain('Seq Scan');
   expect(await repository.insert([{ id: 1_000_000n, name: 'Yew' }])).toEqual([idTaken(1_000_000n)]);
 });
+
+test('a column whose type changes, and one that is added, fail no statement', async () => {
+  for (let round = 0; round < 8; round++) await useAll();
+  await testDatabase.query(
+    'ALTER TABLE plants ALTER COLUMN name TYPE varchar, ALTER COLUMN tag TYPE varchar, ADD height int',
+  );
+  await testDatabase.query('ALTER TABLE plants ALTER COLUMN id TYPE numeric');
+  await repository.insert(plants(1));
+  await testDatabase.query('ALTER TABLE plants ALTER COLUMN id TYPE bigint');
+  await useAll();
+});
