@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 036fd2ea1816fe56d71f35b38afd1a4b3897e8f56d82b7959039c00cb732d98c
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 3f7faf282b9d52d8c616ef336d4816e0074ed792204b1cd48c6fc61de5d434d5
 export interface paths {
     "/plants": {
         parameters: {

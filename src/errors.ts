@@ -237,9 +237,9 @@ export const errors = defineErrors({
     isFault: false,
     when: 'the search took too long',
     advice:
-      'Search for a tag instead, or for a rarer one. The operator can create an index that speeds up searches by name: plant-store search-index create. The database is healthy.',
+      'Search for a tag alone, which has an index. The operator can create an index that speeds up searches by name: plant-store search-index create. The database is healthy.',
     example:
-      'The search took too long. Narrow it with a tag. The operator can speed up searches: plant-store search-index create.',
+      'The search took too long. A search for a tag alone is fast. The operator can speed up others: plant-store search-index create.',
   },
   internal: {
     code: 1599,

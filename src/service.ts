@@ -33,9 +33,8 @@ type ServiceOptions = {
 /** Composes the service. The process and the tests use the same function. */
 export const createService = async (options: ServiceOptions) => {
   const { config, databaseUrl, logger, requestLimits: limits = limitRequests(config) } = options;
-  // Not the error, which has the whole client.
-  const onConnectionLost = ({ message: reason }: Error) =>
-    logger.warn({ reason }, 'a connection to the database was lost');
+  const warn = (message: string) => logger.warn(message);
+  const onConnectionLost = ({ message }: Error) => warn(`a connection to the database was lost: ${message}`);
   const instruments = await createInstruments(options);
   const { observers, tracer, traceBulk: trace, countImportedRows: countRows } = instruments;
 
@@ -53,11 +52,7 @@ export const createService = async (options: ServiceOptions) => {
   const tokens = createTokens({ database, limits, identityProvider, rateLimit, watchQueue, logger });
   const { requireScope, watchToken } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
-  const health = createHealth({
-    database: connecting,
-    timeout: limits.lookUpTimeout,
-    warn: (message) => logger.warn(message),
-  });
+  const health = createHealth({ database: connecting, timeout: limits.lookUpTimeout, warn });
   const bodies = {
     limit: config.bodyLimit,
     timeout: requestTimeout,

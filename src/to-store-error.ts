@@ -1,9 +1,4 @@
-import {
-  classifyDatabaseError,
-  type DatabaseFailure,
-  isRefusedByServer,
-  OutcomeUnknownError,
-} from './database/database-error.ts';
+import { classifyDatabaseError, type DatabaseFailure, OutcomeUnknownError } from './database/database-error.ts';
 import { DatabaseNotMigratedError } from './database/migration-state.ts';
 import { type ErrorKind, StoreError } from './errors.ts';
 import { ImportInterruptedError, toInterruption } from './imports/import-errors.ts';
@@ -18,8 +13,6 @@ export const toStoreError = (cause: unknown): StoreError => {
   if (cause instanceof URIError) return new StoreError('parameterWrong', 'The path is not percent-encoded UTF-8.');
   if (cause instanceof OutcomeUnknownError) return new StoreError('databaseUnreachable', OUTCOME_UNKNOWN, { cause });
   const failure = cause instanceof DatabaseNotMigratedError ? 'notMigrated' : classifyDatabaseError(cause);
-  if (failure === 'unreachable' && isRefusedByServer(cause))
-    return new StoreError('databaseUnreachable', REFUSED, { cause });
   const [kind, message] = failure ? DATABASE_FAILURES[failure] : (['internal'] as const);
   return new StoreError(kind, message, { cause });
 };
@@ -27,7 +20,7 @@ export const toStoreError = (cause: unknown): StoreError => {
 /** The errors of database failures. Of each request, only one statement changes something. */
 const DATABASE_FAILURES: Record<DatabaseFailure, [ErrorKind, message?: string]> = {
   notMigrated: ['databaseNotMigrated'],
-  unreachable: ['databaseUnreachable', 'The database cannot be reached; nothing was changed. Try again later.'],
+  unreachable: ['databaseUnreachable', 'The database is not available; nothing was changed. Try again later.'],
   // Of a read; see `toWriteError`.
   interrupted: ['databaseUnreachable'],
   busy: ['overloaded', 'All connections to the database are in use; nothing was changed. Try again later.'],
@@ -35,8 +28,6 @@ const DATABASE_FAILURES: Record<DatabaseFailure, [ErrorKind, message?: string]> 
   cancelled: ['overloaded', 'The statement took too long and was cancelled; nothing was changed. Try again later.'],
   conflict: ['overloaded', 'Concurrent changes to the same plants conflicted; nothing was changed. Try again later.'],
 };
-
-const REFUSED = 'The database cannot carry this out at the moment; nothing was changed. Try again later.';
 
 const OUTCOME_UNKNOWN =
   'The database was lost or took too long. The outcome is unknown. Send the request again, with its Idempotency-Key if it has ' +

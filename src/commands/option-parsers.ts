@@ -49,6 +49,4 @@ const parsePeriod = (text: string, minimum: number): number => {
 };
 
 export const parseExpiry = (text: string): Date => new Date(Date.now() + parsePeriod(text, 1));
-
-/** In ms. */
 export const parseOverlap = (text: string): number => parsePeriod(text, 0);

@@ -31,10 +31,9 @@ export const serve = async (config: Config): Promise<void> => {
     const [database] = databases;
     if (database) assertTimeLimits(database, limitRequests(config).statementTimeout);
     const watchDurability = createDurabilityWatch((message) => logger.warn(message));
-    for (const { variable, facts, failure } of databases) {
-      if (facts) watchDurability(facts.weaknesses);
-      if (failure) logger.error({ variable, err: failure }, 'the database cannot be reached');
-    }
+    for (const { facts } of databases) if (facts) watchDurability(facts.weaknesses);
+    for (const { variable, failure: err } of databases)
+      if (err) logger.error({ variable, err }, 'the database cannot be reached');
     const obstacle = databases.map(findImportObstacle).at(-1);
     if (obstacle) logger.warn(obstacle);
     // Before the service, which nothing would stop if this fails.

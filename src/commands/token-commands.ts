@@ -11,6 +11,9 @@ import { withDatabase, withTokens } from './with-database.ts';
 
 type CreateOptions = { name: string; expires?: Date; scope: Scope[]; ifNone?: true };
 
+/** In ms. */
+const HOUR = 3_600_000;
+
 /** Adds `create`, `list`, `rotate`, `revoke` and `delete`. They need the database, but not a running service. */
 export const addTokenCommands = (command: Command, config: () => Config): void => {
   const useTokens = (use: (tokens: TokenRepository) => Promise<void>) =>
@@ -36,12 +39,7 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
     .command('rotate')
     .description('give a token another text and print it; the name, the scopes and the expiry stay')
     .argument('<name>')
-    .option(
-      '--overlap <duration>',
-      'how long the text from before stays valid; 0s: at most 5 seconds',
-      parseOverlap,
-      3_600_000,
-    )
+    .option('--overlap <duration>', 'how long the text from before stays valid (default: 1h)', parseOverlap, HOUR)
     .action((name: string, { overlap }: { overlap: number }) =>
       useTokens(async (tokens) => {
         const text = await written(tokens.rotate(name, overlap));
@@ -51,29 +49,23 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
         process.stderr.write(`Save this token; it cannot be shown again. The one from before is valid until ${end}.\n`);
       }),
     );
-  command
-    .command('revoke')
-    .description('revoke a token; running services refuse it within 5 seconds')
-    .argument('<name>')
-    .action((name: string) =>
-      useTokens(async (tokens) => {
-        if (!(await written(tokens.revoke(name)))) throw await missing(tokens, name);
-        process.stderr.write(`Revoked "${name}".\n`);
-      }),
-    );
-  command
-    .command('delete')
-    .description('delete a revoked token, so that its name can be used again')
-    .argument('<name>')
-    .action((name: string) =>
-      useTokens(async (tokens) => {
-        if (!(await written(tokens.delete(name)))) throw await missing(tokens, name, 'is not revoked. Revoke it first');
-        process.stderr.write(`Deleted "${name}".\n`);
-      }),
-    );
+  /** `otherwise`: why a token of this name does not count. */
+  const addChange = (verb: 'revoke' | 'delete', done: string, description: string, otherwise?: string) =>
+    command
+      .command(verb)
+      .description(description)
+      .argument('<name>')
+      .action((name: string) =>
+        useTokens(async (tokens) => {
+          if (!(await written(tokens[verb](name)))) throw await missing(tokens, name, otherwise);
+          process.stderr.write(`${done} "${name}".\n`);
+        }),
+      );
+  addChange('revoke', 'Revoked', 'revoke a token; running services refuse it within 5 seconds');
+  const deletion = 'delete a revoked token, so that its name can be used again';
+  addChange('delete', 'Deleted', deletion, 'is not revoked. Revoke it first');
 };
 
-/** @param state why a token of this name does not count */
 const missing = async (tokens: TokenRepository, name: string, state = '') =>
   new OperationalError(
     (await tokens.exists(name)) ? `The token "${name}" ${state}.` : `There is no token named "${name}".`,

@@ -41,7 +41,7 @@ describe('a database that cannot be reached', () => {
 
   test('names the setting, role, database and server, never the password', () => {
     expect(explainError(refused, () => readConfig({ DATABASE_URL }))).toBe(
-      'The database cannot be reached: connect ECONNREFUSED 127.0.0.1:1. ' +
+      'The database is not available: connect ECONNREFUSED 127.0.0.1:1. ' +
         'Check DATABASE_URL: role "gardener", database "plants" at db.example:5433.',
     );
   });
@@ -55,7 +55,7 @@ describe('a database that cannot be reached', () => {
 
   test('names the log of the embedded PostgreSQL', () => {
     expect(explainError(refused, () => readConfig({ DATA_DIR }))).toBe(
-      'The database cannot be reached: connect ECONNREFUSED 127.0.0.1:1. ' +
+      'The database is not available: connect ECONNREFUSED 127.0.0.1:1. ' +
         `It is the embedded PostgreSQL (role "plant_store"). Its log is in ${DATA_DIR}/postgres/log.`,
     );
   });
@@ -67,13 +67,13 @@ describe('a database that cannot be reached', () => {
       meta: { driverAdapterError: { cause } },
     });
     expect(explainError(error, () => readConfig({ DATABASE_URL }))).toMatch(
-      /^The database cannot be reached: role "gardener" is not permitted to log in\. Check DATABASE_URL: /,
+      /^The database is not available: role "gardener" is not permitted to log in\. Check DATABASE_URL: /,
     );
   });
 
   test('gives the reason for which a connection could not be opened', () => {
     expect(explainError(toConnectError(refused), () => readConfig({ DATABASE_URL }))).toMatch(
-      /^The database cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1\. Check /,
+      /^The database is not available: connect ECONNREFUSED 127\.0\.0\.1:1\. Check /,
     );
     const denied = Object.assign(new Error('permission denied for database "plants"'), { code: '42501' });
     expect(explainError(toConnectError(denied), () => readConfig({ DATABASE_URL }))).toMatch(
@@ -90,16 +90,18 @@ describe('a database that cannot be reached', () => {
 
   test('gives the code if Node.js tried several addresses', () => {
     const error = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
-    expect(explainError(error, () => readConfig({ DATABASE_URL }))).toMatch(/reached: ECONNREFUSED\. Check /);
+    expect(explainError(error, () => readConfig({ DATABASE_URL }))).toMatch(/available: ECONNREFUSED\. Check /);
   });
 });
 
 test.each([
   ['25006', 'cannot execute INSERT in a read-only transaction'],
   ['53100', 'could not extend file: No space left on device'],
-])('%s: the server can be reached, but cannot do this', (code, message) => {
+])('%s: a server that can be reached is not said to be out of reach', (code, message) => {
   const error = Object.assign(new Error(message), { code, severity: 'ERROR' });
-  expect(explainError(error, () => readConfig({ DATA_DIR }))).toMatch(`The database cannot do this: ${message}. It is`);
+  expect(explainError(error, () => readConfig({ DATA_DIR }))).toMatch(
+    `The database is not available: ${message}. It is`,
+  );
 });
 
 test.each([

@@ -6,7 +6,6 @@ import { CONNECT_TIMEOUT, createDatabase, createPool } from '../database/databas
 import {
   classifyDatabaseError,
   isPrivilegeMissing,
-  isRefusedByServer,
   OutcomeUnknownError,
   originalMessage,
 } from '../database/database-error.ts';
@@ -105,10 +104,8 @@ export const explainError = (error: unknown, config: () => Config): string => {
     return `The connection to the database was lost, so it is unknown whether anything was changed: ${reasonOf(error.cause)}. ${lookAt(config())}`;
   switch (classifyDatabaseError(error)) {
     case 'unreachable':
-      if (isRefusedByServer(error)) return `The database cannot do this: ${reasonOf(error)}. ${lookAt(config())}`;
-      return `The database cannot be reached: ${reasonOf(error)}. ${lookAt(config())}`;
     case 'interrupted':
-      return `The database cannot be reached: ${reasonOf(error)}. ${lookAt(config())}`;
+      return `The database is not available: ${reasonOf(error)}. ${lookAt(config())}`;
     case 'notMigrated':
       return `The database is not migrated. Run: plant-store migrate. If it is, the search_path leads elsewhere. ${lookAt(config())}`;
     case 'locked':

@@ -90,9 +90,7 @@ export const findImportObstacle = ({ url, facts }: Omit<InspectedDatabase, 'vari
 export const assertOwner = async (client: Client): Promise<void> => {
   const { owner, isOwner, searchPath } = await readFacts(client);
   if (owner === null)
-    throw new OperationalError(
-      `The search_path (${searchPath}) has no table plants. Run: plant-store migrate, or correct it.`,
-    );
+    throw new OperationalError(`The search_path (${searchPath}) has no table plants. Run: plant-store migrate`);
   if (!isOwner)
     throw new OperationalError(`Only the owner of the table plants may do this. Connect as the role ${owner}.`);
 };

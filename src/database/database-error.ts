@@ -116,12 +116,6 @@ export const isLockTimeout = hasCode(/^55P03$/);
  */
 export const isRowRefusal = hasCode(/^(2[23]|54)\w{3}$|^P0001$/);
 
-const isRefusal = hasCode(/^(25006|53[12]..|58...)$/);
-
-/** PostgreSQL can be reached, but cannot carry a statement out: it is read-only, or its disk or memory is full or faulty. */
-export const isRefusedByServer = (error: unknown): boolean =>
-  !(error instanceof DatabaseUnreachableError) && isRefusal(error);
-
 /** The role lacks a privilege, for example on a table, or to connect to the database. */
 export const isPrivilegeMissing = (error: unknown): boolean => hasCode(/^42501$/)(connectCause(error));
 

@@ -82,10 +82,7 @@ const CONNECT_INTERVALS = 5;
  * Opens its connection within `connectTimeout`. A period in which this process is too busy for its timers counts as
  * one interval, because opening a connection takes several round trips. Until then, errors state that no statement was sent.
  */
-const clientWithin = ({
-  connectTimeout,
-  onConnect,
-}: Pick<PoolOptions, 'connectTimeout' | 'onConnect'>): typeof Client =>
+const clientWithin = (connectTimeout: number, onConnect: PoolOptions['onConnect']): typeof Client =>
   class extends Client {
     constructor(config?: ClientConfig) {
       // The pool passes its own timeout, which is also that of waiting until another statement is done.
@@ -140,7 +137,7 @@ export const createPool = (options: PoolOptions): Pool => {
       ...(lockTimeout !== undefined && { lock_timeout: lockTimeout }),
     }),
     max: connections,
-    Client: clientWithin({ connectTimeout, onConnect }),
+    Client: clientWithin(connectTimeout, onConnect),
     connectionTimeoutMillis: statementTimeout,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,

@@ -89,11 +89,11 @@ const RESPONSE_TIMEOUT = 5000;
  * @returns no facts, but the failure, if the database does not respond: the service also starts without its database, and other
  *   commands report the failure themselves
  */
-export const inspectDatabase = async (url: string): Promise<{ facts?: DatabaseFacts; failure?: Error }> => {
-  try {
-    return { facts: await withClient(url, readFacts, { query_timeout: RESPONSE_TIMEOUT }) };
-  } catch (error) {
-    if (classifyDatabaseError(error) === undefined) throw error;
-    return { failure: error as Error };
-  }
-};
+export const inspectDatabase = (url: string): Promise<{ facts?: DatabaseFacts; failure?: Error }> =>
+  withClient(url, readFacts, { query_timeout: RESPONSE_TIMEOUT }).then(
+    (facts) => ({ facts }),
+    (failure) => {
+      if (classifyDatabaseError(failure) === undefined) throw failure;
+      return { failure };
+    },
+  );

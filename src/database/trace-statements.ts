@@ -35,14 +35,12 @@ export const createStatementTracing =
     };
   };
 
-const TABLE = String.raw`\s+(?:"?\w+"?\.)?"?(\w+)\b(?!\()`;
-const CHANGE = new RegExp(`\\b(INSERT(?= INTO)|(?<!FOR )UPDATE|DELETE(?= FROM))(?: INTO| FROM)?${TABLE}`, 'i');
-const READ = new RegExp(`\\bFROM${TABLE}`, 'i');
-
 /** The operation and table of a statement, such as `INSERT plants`: the first that is changed, or else read. */
 const summarize = (sql: string): string => {
-  const [, verb, changed] = CHANGE.exec(sql) ?? [];
-  if (verb !== undefined) return `${verb.toUpperCase()} ${changed}`;
-  const [, read] = READ.exec(sql) ?? [];
-  return read === undefined ? 'postgresql' : `SELECT ${read}`;
+  const find = (words: string) =>
+    new RegExp(`\\b(?<!FOR )(${words})\\s+(?:"?\\w+"?\\.)?"?(\\w+)\\b(?!\\()`, 'i').exec(sql);
+  const [, words = '', table] = find('INSERT INTO|UPDATE|DELETE FROM') ?? find('FROM') ?? [];
+  if (table === undefined) return 'postgresql';
+  const [verb = ''] = words.toUpperCase().split(' ');
+  return `${verb === 'FROM' ? 'SELECT' : verb} ${table}`;
 };

@@ -5,7 +5,6 @@ import { isStatementTimeout } from '../database/database-error.ts';
 import { openRowStream, type RowStreamOptions } from '../database/row-stream.ts';
 import { SilenceError } from '../database/silence-timeout.ts';
 import { StoreError } from '../errors.ts';
-import { searchTooSlow } from '../plants/plant.ts';
 import { type PlantFilter, selectPlants } from '../plants/plant-pages.ts';
 import { type ExportFormat, type PlantRow, rowWriters } from './write-rows.ts';
 
@@ -78,10 +77,10 @@ export const createPlantExports = ({ database, limit, timeout, trace = untraced 
 const TOO_LONG = 'The export took longer than EXPORT_TIMEOUT allows. Read it faster, or export fewer plants.';
 
 /** A search that finds nothing for too long is slow; the database is reachable. */
-const toExportError = (error: unknown, filter: PlantFilter): unknown => {
-  const isSearch = filter.tag !== undefined || filter.nameContains !== undefined;
+const toExportError = (error: unknown, { tag, nameContains }: PlantFilter): unknown => {
+  const isSearch = tag !== undefined || nameContains !== undefined;
   const isSlow = isSearch && (error instanceof SilenceError || isStatementTimeout(error));
-  return isSlow ? searchTooSlow(filter, error) : error;
+  return isSlow ? new StoreError('searchTooSlow', undefined, { cause: error }) : error;
 };
 
 export type PlantExports = ReturnType<typeof createPlantExports>;

@@ -14,13 +14,9 @@ type ExportsOptions = {
 
 /** The exports of a process. Each has its own connection. */
 export const createExports = ({ database, limits, requireReadScope, watchToken, trace }: ExportsOptions) => {
-  const { count, clientCheckInterval, stallTimeout, timeout } = limits;
-  const plantExports = createPlantExports({
-    database: { ...database, clientCheckInterval },
-    limit: count,
-    timeout,
-    trace,
-  });
+  const { count: limit, clientCheckInterval, stallTimeout, timeout } = limits;
+  const checked = { ...database, clientCheckInterval };
+  const plantExports = createPlantExports({ database: checked, limit, timeout, trace });
   return {
     addRoutes: addExportRoutes({ plantExports, requireReadScope, watchToken, stallTimeout }),
     inProgress: plantExports.inProgress,

@@ -15,14 +15,10 @@ type HealthOptions = {
   warn: (message: string) => void;
 };
 
-/**
- * Health checks: `GET /livez` (the process responds) and `GET /readyz` (it can handle requests). No token is required. They have a
- * connection of their own: an instance whose requests wait for locked plants is ready for others.
- */
+/** Health checks: `GET /livez` (the process responds) and `GET /readyz` (it can handle requests). No token is required. */
 export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
-  const pool = createPool({ ...database, connections: 1 });
-  // The next check opens another one.
-  pool.on('error', () => {});
+  // Of its own: an instance whose requests all wait for locked plants is ready for others.
+  const pool = createPool({ ...database, connections: 1 }).on('error', () => {});
   const watchDurability = createDurabilityWatch(warn);
   let stopping = false;
   let checking: Promise<void> | undefined;

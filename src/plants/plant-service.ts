@@ -2,10 +2,10 @@ import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObser
 import { createStatementQueue } from '../batching/queues.ts';
 import { isStatementTimeout, OutcomeUnknownError } from '../database/database-error.ts';
 import { DatabaseTimeoutError, startTimer } from '../database/within-time.ts';
-import { isOfKind, StoreError } from '../errors.ts';
+import { StoreError } from '../errors.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import { createLockedPlants } from './locked-plants.ts';
-import { type NewPlant, plantUnknown, type StoredPlant, searchTooSlow, textBytes } from './plant.ts';
+import { type NewPlant, plantUnknown, type StoredPlant, textBytes } from './plant.ts';
 import type { PageRequest, PlantFilter, PlantPage } from './plant-pages.ts';
 import type { ChangeRequest, PlantRepository } from './plant-repository.ts';
 
@@ -122,9 +122,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       if (tag !== undefined || nameContains !== undefined) {
         const search = nameContains === undefined ? tagSearches : searches;
         const bytes = textBytes({ name: nameContains, tag });
-        return search({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch((error) => {
-          throw isStatementTimeout(error) || isOfKind(error, 'searchTooSlow') ? searchTooSlow(request, error) : error;
-        });
+        return search({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch(throwSearchTimeout);
       }
       const timeLeft = startTimer(limits.pages.deadline);
       const shared = ids ? undefined : await pages.add(page, isAbandoned);
@@ -139,3 +137,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
 export type PlantService = ReturnType<typeof createPlantService>;
 
 const bytesOfChange = ({ change }: ChangeRequest) => (change === 'delete' ? 0 : textBytes(change));
+
+const throwSearchTimeout = (error: unknown): never => {
+  throw isStatementTimeout(error) ? new StoreError('searchTooSlow', undefined, { cause: error }) : error;
+};

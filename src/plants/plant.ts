@@ -143,20 +143,6 @@ export const idTaken = (id: bigint): Error => new StoreError('idTaken', `The id 
 export const plantUnknown = (id: bigint): Error =>
   new StoreError('plantUnknown', `There is no plant with the id ${id}.`);
 
-/** Advises what the search lacks: by default a tag, and an index for a part of the name. */
-export const searchTooSlow = (
-  { tag, nameContains }: { tag?: string | undefined; nameContains?: string | undefined },
-  cause: unknown,
-): Error => {
-  const advice =
-    nameContains === undefined
-      ? 'Try again later.'
-      : 'Search for the tag alone. The operator can speed up searches: plant-store search-index create.';
-  return new StoreError('searchTooSlow', tag === undefined ? undefined : `The search took too long. ${advice}`, {
-    cause,
-  });
-};
-
 const NO_VERSION =
   ' If-Match has no ETag as the service makes them, in quotes and without W/: a proxy that compresses responses may have changed it.';
 

@@ -2,10 +2,7 @@ import { isIP } from 'node:net';
 import type { Request, RequestHandler } from 'express';
 import ipaddr from 'ipaddr.js';
 
-/**
- * The address of the client; behind trusted proxies (TRUST_PROXY), the one that they report. Undefined if the client has
- * disconnected.
- */
+/** The client's address; behind trusted proxies (TRUST_PROXY), the one that they report. Undefined once it is disconnected. */
 export const clientIp = ({ ip, socket }: Pick<Request, 'ip' | 'socket'>): string | undefined =>
   [ip, socket.remoteAddress].find((address) => address && isIP(address))?.replace(/^::ffff:(?=.*\.)/i, '');
 

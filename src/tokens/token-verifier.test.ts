@@ -26,6 +26,8 @@ const tokenOf = (text: string): Token => ({
   isUseNoted: true,
 });
 
+const noteUse = async () => {};
+
 /** Enough turns of the event loop for everything in these tests. */
 const turns = async () => {
   for (let turn = 0; turn < 5; turn++) await setImmediate();
@@ -36,6 +38,7 @@ const start = () => {
   const lookUps: { size: number; end: (...texts: string[]) => Promise<void>; fail: () => Promise<void> }[] = [];
   const verify = createTokenVerifier({
     tokens: {
+      noteUse,
       findByHashes: (hashes) =>
         new Promise((resolve, reject) =>
           lookUps.push({
@@ -91,7 +94,10 @@ test('concurrent tokens are looked up together, each with its own outcome', asyn
 test('each token gets its own row, in whatever order PostgreSQL returns them', async () => {
   const pending: ((tokens: Token[]) => void)[] = [];
   const findByHashes = () => new Promise<Token[]>((resolve) => pending.push(resolve));
-  const verify = createTokenVerifier({ tokens: { findByHashes }, limits: { tokens: limits, newTokens: limits } });
+  const verify = createTokenVerifier({
+    tokens: { findByHashes, noteUse },
+    limits: { tokens: limits, newTokens: limits },
+  });
   const [occupying, bad, first, second] = Array.from({ length: 4 }, generateTokenText) as [
     string,
     string,
@@ -164,7 +170,10 @@ test('a lookup runs in the context of the first request that waits for it', asyn
     contexts.push(request.getStore());
     return new Promise<Token[]>((resolve) => pending.push(() => resolve([])));
   };
-  const verify = createTokenVerifier({ tokens: { findByHashes }, limits: { tokens: limits, newTokens: limits } });
+  const verify = createTokenVerifier({
+    tokens: { findByHashes, noteUse },
+    limits: { tokens: limits, newTokens: limits },
+  });
   const outcomes = [request.run('first', () => verify(generateTokenText()))];
   await turns();
   for (const name of ['second', 'third']) outcomes.push(request.run(name, () => verify(generateTokenText())));

@@ -9,6 +9,8 @@ import type { TokenRepository } from './token-repository.ts';
 const TRUST_DURATION = 4000;
 /** If more tokens are in use, some are checked more often. */
 const MAX_KNOWN_TOKENS = 10_000;
+/** How long no use is noted after one could not be, in ms. */
+const NOTE_PAUSE = 60_000;
 const TOKEN_PATTERN = /^plant_[\w-]{43}$/;
 
 /**
@@ -21,13 +23,11 @@ export type VerifyToken = (text: string, again?: 'again') => Promise<VerifiedTok
 export type TokenLimits = Record<'tokens' | 'newTokens', BatchLimits>;
 
 type TokenVerifierOptions = {
-  tokens: Pick<TokenRepository, 'findByHashes'>;
+  tokens: Pick<TokenRepository, 'findByHashes' | 'noteUse'>;
   limits: TokenLimits;
   watchQueue?: ((queue: ObservedQueue) => void) | undefined;
   /** Verifies tokens that do not match TOKEN_PATTERN. */
   verifyJwt?: ((text: string) => Promise<CheckedToken | undefined>) | undefined;
-  /** Called with the name of a valid token whose use is not noted yet. */
-  noteUse?: (name: string) => void;
 };
 
 type Hash = Uint8Array<ArrayBuffer>;
@@ -35,13 +35,7 @@ type Hash = Uint8Array<ArrayBuffer>;
 type KnownToken = { token: CheckedToken; trustedUntil: number };
 
 /** Verifies tokens. Those checked a moment ago, and texts that cannot be tokens of the service, need no query. */
-export const createTokenVerifier = ({
-  tokens,
-  limits,
-  watchQueue,
-  verifyJwt,
-  noteUse,
-}: TokenVerifierOptions): VerifyToken => {
+export const createTokenVerifier = ({ tokens, limits, watchQueue, verifyJwt }: TokenVerifierOptions): VerifyToken => {
   /** Concurrent lookups share a statement. */
   const findEach = async (hashes: Hash[]) => {
     const found = new Map((await tokens.findByHashes(hashes)).map((token) => [keyOf(token.hash), token]));
@@ -53,6 +47,12 @@ export const createTokenVerifier = ({
   // Lookups of other tokens must not delay those that were found before, which have a queue of their own.
   const lookUpKnown = createLookUpQueue(findEach, { limits: limits.tokens, watch: watchQueue });
   const lookUpNew = createLookUpQueue(findEach, { limits: limits.newTokens, watch: watchQueue });
+  // Apart from requests, one after another. What fails is noted with a later look-up.
+  const lastUses = createLookUpQueue(async ([name = '']: string[]) => [await tokens.noteUse(name)], {
+    limits: { ...limits.tokens, batches: 1, batchItems: 1 },
+    watch: watchQueue,
+  });
+  let pausedUntil = 0;
   const known = new LRUCache<string, KnownToken>({ max: MAX_KNOWN_TOKENS });
 
   const checks = new Map<string, Promise<CheckedToken | undefined>>();
@@ -60,7 +60,11 @@ export const createTokenVerifier = ({
   const check = async (text: string, hash: Hash, isKnown: boolean) => {
     const lookUp = isKnown ? lookUpKnown : lookUpNew;
     const token = await (TOKEN_PATTERN.test(text) ? lookUp(hash) : verifyJwt?.(text));
-    if (token?.isUseNoted === false && tokenState(token) === 'valid') noteUse?.(token.name);
+    const isFirstUse = token?.isUseNoted === false && tokenState(token) === 'valid';
+    if (isFirstUse && performance.now() >= pausedUntil)
+      lastUses(token.name).catch(() => {
+        pausedUntil = performance.now() + NOTE_PAUSE;
+      });
     if (token) known.set(keyOf(hash), { token, trustedUntil: performance.now() + TRUST_DURATION });
     return token;
   };

@@ -23,9 +23,7 @@ export type CheckedToken = Pick<Token, 'name' | 'scopes' | 'expiresAt' | 'revoke
   Partial<Pick<Token, 'isUseNoted'>>;
 
 /** The identity and permissions of a request, if the state is `valid`. */
-export type VerifiedToken = Pick<Token, 'name' | 'scopes'> & { state: TokenState };
-
-export type TokenState = 'valid' | 'expired' | 'revoked';
+export type VerifiedToken = Pick<Token, 'name' | 'scopes'> & { state: ReturnType<typeof tokenState> };
 
 /** A new token's text: `plant_` and 256 random bits in base64url. */
 export const generateTokenText = (): string => `plant_${randomBytes(32).toString('base64url')}`;
@@ -34,7 +32,7 @@ export const generateTokenText = (): string => `plant_${randomBytes(32).toString
 export const hashTokenText = (text: string): Buffer<ArrayBuffer> => hash('sha256', text, 'buffer');
 
 /** A token whose expiry cannot be compared, such as an invalid date, has expired. */
-export const tokenState = (token: Pick<Token, 'revokedAt' | 'expiresAt'>, now = Date.now()): TokenState => {
+export const tokenState = (token: Pick<Token, 'revokedAt' | 'expiresAt'>, now = Date.now()) => {
   if (token.revokedAt !== null) return 'revoked';
   return token.expiresAt === null || now < token.expiresAt.getTime() ? 'valid' : 'expired';
 };

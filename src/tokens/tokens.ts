@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { ObservedQueue } from '../batching/batch-queue.ts';
 import type { Database } from '../database/database.ts';
 import { createJwtVerifier, type JwtVerifierOptions } from './jwt-verifier.ts';
-import { createUseNotes } from './note-uses.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { endedWindows } from './rate-limit-repository.ts';
 import { createRequireScope, createTokenWatch } from './require-scope.ts';
@@ -30,8 +29,7 @@ export const createTokens = (options: TokensOptions) => {
     logger.warn({ err: error }, 'could not refresh the keys of the identity provider');
   const onRefused = (reason: string) => logger.info({ reason }, 'a token of the identity provider was refused');
   const verifyJwt = identityProvider && createJwtVerifier({ ...identityProvider, onRefreshFailed, onRefused });
-  const noteUse = createUseNotes({ tokens: repository, limits: limits.tokens, watchQueue });
-  const verifyToken = createTokenVerifier({ tokens: repository, limits, watchQueue, verifyJwt, noteUse });
+  const verifyToken = createTokenVerifier({ tokens: repository, limits, watchQueue, verifyJwt });
   const requireScope = createRequireScope({
     verifyToken,
     rateLimit: rateLimit && createRateLimit({ ...rateLimit, database, limits: limits.tokens, watchQueue }),

@@ -82,7 +82,7 @@ test('a read-only database: 503, code 1501, and the service closes its connectio
   const { status, body } = await service.post({ id: 2, name: 'Fir' });
   expect([status, body]).toEqual([
     503,
-    { error: 1501, message: 'The database cannot carry this out at the moment; nothing was changed. Try again later.' },
+    { error: 1501, message: 'The database is not available; nothing was changed. Try again later.' },
   ]);
   // Sessions that are open still cannot write; new ones can.
   await database.administer(`ALTER DATABASE ${database.name} RESET default_transaction_read_only`);

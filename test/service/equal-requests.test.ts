@@ -191,7 +191,7 @@ describe('a key whose first request fails because of the database can be sent ag
     expect(await post(service, 'a')).toBe('created');
     await administer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
     await administer(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${name}'`);
-    const away = '503 1501 The database cannot be reached; nothing was changed. Try again later.';
+    const away = '503 1501 The database is not available; nothing was changed. Try again later.';
     expect([await post(service, 'a'), await post(service, 'b', { id: 2, name: 'Yew' })]).toEqual([away, away]);
     await administer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
     expect(await post(service, 'a')).toBe('replayed');

@@ -91,7 +91,7 @@ describe('GET /livez and GET /readyz', () => {
     const ready = await service.agent.get('/readyz');
     expect([ready.status, ready.body]).toEqual([
       503,
-      { error: 1501, message: 'The database cannot be reached; nothing was changed. Try again later.' },
+      { error: 1501, message: 'The database is not available; nothing was changed. Try again later.' },
     ]);
     expect((await service.agent.get('/livez')).status).toBe(200);
     // Sessions that are open remain read-only, as in a failover after which the address leads to the new primary.
@@ -106,7 +106,7 @@ describe('GET /livez and GET /readyz', () => {
     const admin = (sql: string) => service.database.administer(sql);
     await admin(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
     await admin(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${name}'`);
-    const expected = { error: 1501, message: 'The database cannot be reached; nothing was changed. Try again later.' };
+    const expected = { error: 1501, message: 'The database is not available; nothing was changed. Try again later.' };
     const [ready, post] = [await service.agent.get('/readyz'), await service.post({ id: 2, name: 'Fir' })];
     expect([ready.status, ready.body]).toEqual([503, expected]);
     expect([post.status, post.body]).toEqual([503, expected]);

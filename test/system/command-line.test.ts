@@ -161,7 +161,7 @@ describe('a database that cannot be used: a one-line message', () => {
     const { code, stderr } = await runCommand(command.split(' '), { DATABASE_URL, ...environment });
     server.close();
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^The database cannot be reached: .+\n$/);
+    expect(stderr).toMatch(/^The database is not available: .+\n$/);
   });
 
   test.each([...COMMANDS, ['serve', { NODE_ENV: 'production' }], ['studio --browser none', {}]] as const)(
@@ -261,7 +261,7 @@ describe('exit codes', () => {
   test('1 without a database, with a one-line message', async () => {
     const { code, stderr } = await runCommand(['token', 'list'], { DATABASE_URL: 'postgresql://x:y@127.0.0.1:1/x' });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^The database cannot be reached: .*127\.0\.0\.1:1.*\n$/);
+    expect(stderr).toMatch(/^The database is not available: .*127\.0\.0\.1:1.*\n$/);
   });
 });
 
@@ -341,7 +341,7 @@ describe('a role that the database refuses: the message names the setting, role 
 
   test.each(COMMANDS)('that may not log in: %s', async (command) => {
     const { code, stderr } = await runCommand(command.split(' '), { DATABASE_URL: urlAs('right') });
-    const reason = `The database cannot be reached: role "${role}" is not permitted to log in.`;
+    const reason = `The database is not available: role "${role}" is not permitted to log in.`;
     expect([code, stderr]).toEqual([1, `${reason} ${target()}\n`]);
   });
 
@@ -362,7 +362,7 @@ test('the embedded PostgreSQL refuses: the message names it and its log', async 
     const { code, stderr } = await runCommand(['token', 'list'], { DATA_DIR: folder });
     expect([code, stderr]).toEqual([
       1,
-      'The database cannot be reached: password authentication failed for user "plant_store". ' +
+      'The database is not available: password authentication failed for user "plant_store". ' +
         `It is the embedded PostgreSQL (role "plant_store"). Its log is in ${join(folder, 'postgres', 'log')}.\n`,
     ]);
   } finally {

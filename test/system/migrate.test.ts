@@ -174,5 +174,5 @@ test.each([
 ])('%s: a one-line message', async (_title, change) => {
   const { code, stderr } = await runCommand(['migrate'], { DATABASE_URL: change(new URL(database.url)).href });
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^The database cannot be reached: .+\n$/);
+  expect(stderr).toMatch(/^The database is not available: .+\n$/);
 });

@@ -62,7 +62,7 @@ const start = () => {
   refusals = [];
   const unused = {} as BatchLimits;
   const verify = createTokenVerifier({
-    tokens: { findByHashes: async () => [] },
+    tokens: { findByHashes: async () => [], noteUse: async () => {} },
     limits: { tokens: unused, newTokens: unused },
     verifyJwt: createJwtVerifier({
       ...PROVIDER,

@@ -4,7 +4,6 @@ import type { Request, Response } from 'express';
 import type { BatchLimits } from '../../../src/batching/batch-queue.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { createFailedTokens } from '../../../src/tokens/failed-tokens.ts';
-import { createUseNotes } from '../../../src/tokens/note-uses.ts';
 import { createRateLimit } from '../../../src/tokens/rate-limit.ts';
 import { createTokenWatch } from '../../../src/tokens/require-scope.ts';
 import { generateTokenText, tokenState } from '../../../src/tokens/token.ts';
@@ -145,16 +144,17 @@ describe('RATE_LIMIT', () => {
 });
 
 describe('a token of the store', () => {
-  const start = () => {
+  const start = ({ noteUse = async () => {}, isUseNoted = true } = {}) => {
     const sent = { lookUps: 0 };
     const verify = createTokenVerifier({
       tokens: {
         findByHashes: async (hashes) => {
           sent.lookUps += 1;
           const times = { createdAt: new Date(), expiresAt: null, revokedAt: null, lastUsedAt: null };
-          const token = { name: 'test', scopes: [], ...times, isUseNoted: true };
+          const token = { name: 'test', scopes: [], ...times, isUseNoted };
           return hashes.map((hash) => ({ ...token, hash }));
         },
+        noteUse,
       },
       limits: { tokens: limits, newTokens: limits },
     });
@@ -184,7 +184,7 @@ describe('a token of the store', () => {
       return sent.lookUps - before;
     },
   });
-  edge('tokens/note-uses.ts PAUSE', 'no use is noted for a minute after one could not be', {
+  edge('tokens/token-verifier.ts NOTE_PAUSE', 'no use is noted for a minute after one could not be', {
     is: [1, 2, 2],
     of: async (milliseconds) => {
       now = START;
@@ -193,11 +193,11 @@ describe('a token of the store', () => {
         attempts += 1;
         throw new Error('permission denied');
       };
-      const note = createUseNotes({ tokens: { noteUse }, limits });
-      note('test');
+      const { verify } = start({ noteUse, isUseNoted: false });
+      await verify(generateTokenText());
       for (let turn = 0; turn < 5; turn++) await setImmediate();
       now += milliseconds;
-      note('test');
+      await verify(generateTokenText());
       for (let turn = 0; turn < 5; turn++) await setImmediate();
       return attempts;
     },

@@ -33,6 +33,7 @@ const reasons: Record<string, string[]> = {
   ],
   'It is a default that another value may replace, or a preference of the terminal.': [
     'commands/output.ts BAR_WIDTH',
+    'commands/token-commands.ts HOUR',
     'embedded-postgres/cluster.ts DEFAULT_SHARED_BUFFERS',
     'embedded-postgres/cluster.ts SHARED_BUFFERS',
   ],

@@ -108,7 +108,7 @@ describeUnless(await findObstacle(), 'sslmode=verify-full', () => {
   test.each(refused)('refused: %s', async (_title, url, reason) => {
     const { code, stderr } = await migrate(url());
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^The database cannot be reached: .+\n?$/m);
+    expect(stderr).toMatch(/^The database is not available: .+\n?$/m);
     expect(stderr).toMatch(reason);
     expect(stderr).not.toMatch(/^\s+at /m);
     const service = await start({}, { databaseUrl: url() });
