@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { lockTable, waitForBlocked } from '../../support/lock-table.ts';
@@ -36,8 +37,7 @@ describe('an import of any size is one transaction', () => {
          WHERE datname = current_database() AND query LIKE 'COPY%import_rows%'`,
       );
     const idle = { state: 'idle', xact_start: null, backend_xmin: null, backend_xid: null };
-    await waitUntil('an idle session', async () => (await states())[0]?.state === 'idle');
-    expect(await states()).toEqual([idle]);
+    await waitUntil('an idle session', async () => isDeepStrictEqual(await states(), [idle]));
     expect((await client.service.post({ id: 3, name: 'Yew' })).status).toBe(200);
     request.end();
     expect(await answerOf(request)).toMatchObject({ status: 200, body: counts(15_000, 0, 0, 1) });
