@@ -27,7 +27,7 @@ const mayImport = {
   documentation: shared,
 };
 
-const REPOSITORY = '^src/[^/]+/([^/]+-repository|plant-pages|insert-plants|stored-responses)[.]ts$';
+const REPOSITORY = '^src/[^/]+/([^/]+-repository|plant-pages|insert-plants|stored-responses|import-session)[.]ts$';
 const UNIT_TEST = '[.]test[.]ts$';
 const packages = (/** @type {string[]} */ ...names) => `(^|/)node_modules/(@types/)?(${names.join('|')})/`;
 
@@ -72,7 +72,7 @@ export default {
       'database-in-repositories-only',
       'Only repositories, src/database/ and the embedded PostgreSQL know Prisma and pg.',
       { path: '^src/', pathNot: ['^src/(database|embedded-postgres|generated)/', REPOSITORY, UNIT_TEST] },
-      { path: ['^src/generated/', packages('pg', '@prisma/[^/]+')] },
+      { path: ['^src/generated/', packages('pg', 'pg-copy-streams', '@prisma/[^/]+')] },
     ),
     forbid(
       'no-tests-in-production',

@@ -6,10 +6,10 @@ import { parseParameters } from '../http/parse-request.ts';
 import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
 import { importQuerySchema } from './import.ts';
 import type { ImportBodyReader } from './import-body.ts';
-import type { RunImport } from './imports.ts';
+import type { Importer } from './importer.ts';
 
 type ImportRoutesOptions = {
-  run: RunImport;
+  importer: Importer;
   /** @throws {StoreError} 1501 if imports are impossible */
   assertSessions: () => void;
   requireWriteScope: RequestHandler;
@@ -21,7 +21,7 @@ type ImportRoutesOptions = {
 
 /** Adds `POST /plants/import`. Must be added before `/plants/:id`, which also matches the path. */
 export const addImportRoutes =
-  ({ run, assertSessions, requireWriteScope, watchToken, readRows, outputBudget }: ImportRoutesOptions) =>
+  ({ importer, assertSessions, requireWriteScope, watchToken, readRows, outputBudget }: ImportRoutesOptions) =>
   (router: Router): void =>
     void router
       .route('/plants/import')
@@ -41,7 +41,7 @@ export const addImportRoutes =
           noRows = message;
         };
         const read = readRows(request, response, { delimiter: query.delimiter, onNoRows });
-        const { isAccepted, ...summary } = await run({ token, query, read, ending }, (outcome) => {
+        const { isAccepted, ...summary } = await importer.run({ token, query, read, ending }, (outcome) => {
           const duration = Math.round(performance.now() - startedAt);
           request.log.info({ token, ...query, ...outcome, duration }, 'import ended');
         });

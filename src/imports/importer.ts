@@ -1,0 +1,85 @@
+import { type BulkTrace, createSlots, untraced } from '../batching/bulk.ts';
+import { StoreError } from '../errors.ts';
+import { type ImportCounts, type ImportOptions, type ImportSummary, NO_COUNTS, type ReadRows } from './import.ts';
+import { ImportInterruptedError } from './import-errors.ts';
+import { importPlants } from './import-plants.ts';
+import type { ImportSessions } from './import-session.ts';
+
+type ImporterOptions = {
+  sessions: ImportSessions;
+  limits: { count: number; lockTimeout: number };
+  countRows?: ((added: ImportCounts) => void) | undefined;
+  trace?: BulkTrace | undefined;
+};
+
+/** How an import ended. `refused`: too many rows failed. `unknown`: the connection was lost during the commit. */
+export type ImportEnd = ImportCounts & {
+  outcome: 'completed' | 'refused' | 'interrupted' | 'unknown';
+  /** Only present if too many rows failed. */
+  stoppedAt?: number;
+};
+
+type Import = {
+  /** The name of the token, which has at most half of the slots. */
+  token: string;
+  query: ImportOptions;
+  read: ReadRows;
+  /** Ends the import. Its reason becomes the cause of the error. */
+  ending: AbortController;
+};
+
+/** Runs imports, within their slots. */
+export const createImporter = ({ sessions, limits, countRows, trace = untraced }: ImporterOptions) => {
+  const { count, lockTimeout } = limits;
+  const slots = createSlots(count, 'imports');
+  const inProgress = new Set<AbortController>();
+  let stopped: StoreError | undefined;
+
+  /**
+   * Calls `onEnd` once, even if the client has disconnected.
+   * @throws {StoreError} 1500 too many imports are in progress, 1504; errors of `read` and `importPlants`
+   */
+  const run = async (
+    { token, query, read, ending }: Import,
+    onEnd: (end: ImportEnd) => void,
+  ): Promise<ImportSummary> => {
+    if (stopped) throw stopped;
+    const release = slots.take(token);
+    inProgress.add(ending);
+    try {
+      return await trace('import', async (note) => {
+        const finish = (end: ImportEnd) => {
+          note(end);
+          onEnd(end);
+        };
+        try {
+          const summary = await importPlants(read, query, { sessions, lockTimeout, ending });
+          const { created, replaced, skipped, failed, stoppedAt, isAccepted } = summary;
+          const counts = { created, replaced, skipped, failed };
+          if (!query.dryRun) countRows?.(counts);
+          finish({ ...counts, outcome: isAccepted ? 'completed' : 'refused', ...(stoppedAt && { stoppedAt }) });
+          return summary;
+        } catch (error) {
+          const isUnknown = error instanceof ImportInterruptedError && error.isUnknown;
+          finish({ ...NO_COUNTS, outcome: isUnknown ? 'unknown' : 'interrupted' });
+          throw error;
+        }
+      });
+    } finally {
+      inProgress.delete(ending);
+      release();
+    }
+  };
+
+  return {
+    run,
+    inProgress: slots.taken,
+    /** Ends the imports in progress, except those that are being committed, and refuses others. */
+    stop: (): void => {
+      stopped = new StoreError('stopping', 'The service is stopping.');
+      for (const ending of inProgress) ending.abort(stopped);
+    },
+  };
+};
+
+export type Importer = ReturnType<typeof createImporter>;
