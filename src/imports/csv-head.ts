@@ -59,12 +59,15 @@ const delimiterIn = (line: string): string | undefined => {
   throw new StoreError('fieldWrong', message);
 };
 
-/** The delimiter that separates the columns `id` and `name`. */
-const delimiterOf = (row: string) =>
-  DELIMITERS.find((delimiter) => {
+/** The delimiter that separates the columns `id` and `name`, or else one of them from others. */
+const delimiterOf = (row: string): string => {
+  const separates = (delimiter: string, count: number) => {
     const names = row.split(delimiter).map((name) => toColumnName(name.trim().replace(/^"(.*)"$/, '$1')));
-    return names.includes('id') && names.includes('name');
-  }) ?? ',';
+    return names.length > 1 && ['id', 'name'].filter((name) => names.includes(name)).length >= count;
+  };
+  const find = (count: number) => DELIMITERS.find((delimiter) => separates(delimiter, count));
+  return find(2) ?? find(1) ?? ',';
+};
 
 /** Columns are named regardless of case and surrounding blanks. */
 export const toColumnName = (text: string): string => text.trim().toLowerCase();

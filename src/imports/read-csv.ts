@@ -52,12 +52,14 @@ export async function* readCsv(
   const head = createCsvHead(delimiter);
   let parser: ReturnType<typeof createCsvParser> | undefined;
   let columns: Columns | undefined;
+  let separator = ',';
   let hasRows = false;
   const recordsIn = function* (piece: string | undefined): Generator<CsvRecord | undefined> {
     let arrived = piece ?? '';
     if (parser === undefined) {
       const start = head.add(piece);
       if (start === undefined) return;
+      separator = start.delimiter;
       parser = createCsvParser({ ...start, maxRecordBytes: maxLineBytes });
       arrived = start.text;
     }
@@ -67,7 +69,7 @@ export async function* readCsv(
   const rowsIn = function* (piece: string | undefined) {
     for (const record of recordsIn(piece)) {
       if (record === undefined) yield undefined;
-      else if (columns === undefined) columns = findColumns(record.fields);
+      else if (columns === undefined) columns = findColumns(record.fields, separator);
       else yield toCsvRow(record, columns);
     }
   };
@@ -92,9 +94,9 @@ const ONLY_LINE =
 /** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */
 type Columns = { id: number; name: number; tag: number; count: number };
 
-const findColumns = (fields: CsvFields): Columns => {
+const findColumns = (fields: CsvFields, separator: string): Columns => {
   const names = fields.map((field = '') => toColumnName(field));
-  const row = `The header row is ${quoteValue(fields.join(','))}`;
+  const row = `The header row is ${quoteValue(fields.join(separator))}`;
   for (const name of ['id', 'name', 'tag']) {
     if (names.indexOf(name) !== names.lastIndexOf(name))
       throw headerWrong(`${row}, which names the column ${name} twice.`);

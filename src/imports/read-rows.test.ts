@@ -416,6 +416,7 @@ describe('CSV', () => {
     ['only empty lines', '\n\n', 1003, `${MISSING} ${EXAMPLE}`],
     ['no column name', 'id\n1', 1003, `${HEADER} "id", which lacks name. ${EXAMPLE}`],
     ['a plant as the header row', '1,Fir\n', 1003, `${HEADER} "1,Fir", which lacks id and name. ${EXAMPLE}`],
+    ['one of two columns', 'name;tag\n', 1003, `${HEADER} "name;tag", which lacks id. ${EXAMPLE}`],
     ['another delimiter', 'id|name\n', 1003, `${HEADER} "id|name", which lacks id and name. ${EXAMPLE}`],
     [
       'another delimiter in the first line',
