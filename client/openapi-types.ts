@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 3f7faf282b9d52d8c616ef336d4816e0074ed792204b1cd48c6fc61de5d434d5
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 21fbbf307f0dca1a333a2a6cde8d17ae6f25cfa7173692fd622e1de6346e8e67
 export interface paths {
     "/plants": {
         parameters: {
@@ -61,6 +61,26 @@ export interface paths {
          *     </details>
          */
         post: operations["createPlant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/plants/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count plants
+         * @description Counts all plants, or those that match, as of a single point in time. It reads all of them.
+         */
+        get: operations["countPlants"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -508,6 +528,57 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    countPlants: {
+        parameters: {
+            query?: {
+                /** @description Only plants with exactly this tag */
+                tag?: string;
+                /** @description Only plants whose name contains this text, ignoring case */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The number of plants. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        count: number;
+                    };
+                };
+            };
+            /** @description A parameter of the path or the query is wrong (1005). The request is not valid HTTP/1.1 (1006). */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     getPlant: {

@@ -2,7 +2,14 @@ import { errors } from '../errors.ts';
 import { idempotent } from '../idempotency/keyed-request.ts';
 import { notModified, type Operation, type Paths, preconditions } from '../openapi/describe-paths.ts';
 import { json, parametersOf, reference, toJsonSchema } from '../openapi/openapi.ts';
-import { newPlantSchema, plantPatchSchema, plantPathSchema, plantQuerySchema, plantSchema } from './plant.ts';
+import {
+  newPlantSchema,
+  plantCountQuerySchema,
+  plantPatchSchema,
+  plantPathSchema,
+  plantQuerySchema,
+  plantSchema,
+} from './plant.ts';
 
 /** Creates a plant with an id that doubles cannot hold, in three languages. Tests run these. */
 export const snippets = {
@@ -93,6 +100,24 @@ const listPlants: Operation = {
   errors: [errors.parameterWrong, errors.searchTooSlow],
 };
 
+const countPlants: Operation = {
+  operationId: 'countPlants',
+  summary: 'Count plants',
+  description: 'Counts all plants, or those that match, as of a single point in time. It reads all of them.',
+  scopes: ['plants:read'],
+  parameters: parametersOf('query', plantCountQuerySchema),
+  responses: {
+    200: {
+      description: 'The number of plants.',
+      content: json(
+        { type: 'object', properties: { count: { type: 'integer', minimum: 0 } }, required: ['count'] },
+        { count: { summary: 'Two plants', value: { count: 2 } } },
+      ),
+    },
+  },
+  errors: [errors.parameterWrong, errors.searchTooSlow],
+};
+
 /** What the operations on `/plants/{id}` share. */
 const onePlant = {
   parameters: [...parametersOf('path', plantPathSchema), ...preconditions],
@@ -161,5 +186,6 @@ const deletePlant: Operation = {
 /** The operations of addPlantRoutes. */
 export const plantPaths: Paths = {
   '/plants': { post: createPlant, get: listPlants },
+  '/plants/count': { get: countPlants },
   '/plants/{id}': { get: getPlant, put: replacePlant, patch: patchPlant, delete: deletePlant },
 };

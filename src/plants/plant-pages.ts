@@ -64,6 +64,12 @@ export const createPlantPages = ({ database, isDistributed }: PlantPagesOptions)
     const [row] = await database.$queryRaw<Columns[]>`${selectColumns(found)}`;
     return toPlantPage(row as Columns, limit);
   },
+
+  /** Counts the plants that match. */
+  count: async (filter: PlantFilter): Promise<number> => {
+    const rows = await database.$queryRaw<{ count: bigint }[]>`SELECT count(*) FROM plants WHERE ${matching(filter)}`;
+    return Number(rows[0]?.count);
+  },
 });
 
 /** The pages in one statement: a row for each, in order. */

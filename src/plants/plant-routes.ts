@@ -11,6 +11,7 @@ import {
   noQuerySchema,
   type Plant,
   type PlantChange,
+  plantCountQuerySchema,
   plantPatchSchema,
   plantPathSchema,
   plantQuerySchema,
@@ -78,6 +79,15 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       const keyed = await readKey(request, response, () => representPlant(plant));
       await plants.create(plant, () => response.destroyed, keyed);
       sendPlant(response, plant);
+    })
+    .all(handleOtherMethods());
+
+  router
+    .route('/plants/count')
+    .get(requireReadScope, async (request, response) => {
+      const { tag, q } = parseParameters(plantCountQuerySchema, request.query);
+      const count = await plants.count({ tag, nameContains: q }, () => response.destroyed);
+      sendJsonText(response, JSON.stringify({ count }), outputBudget);
     })
     .all(handleOtherMethods());
 

@@ -83,6 +83,16 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   // An index has the plants of a tag, so these must not wait for scans of the table.
   const tagSearches = createStatementQueue(settingsOf('searches', lateSearch, 'tagSearches'));
 
+  const search = <Result>(
+    { tag, nameContains }: PlantFilter,
+    send: () => Promise<Result>,
+    isAbandoned: IsAbandoned,
+  ): Promise<Result> => {
+    const queue = tag !== undefined && nameContains === undefined ? tagSearches : searches;
+    const bytes = textBytes({ name: nameContains, tag });
+    return queue({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch(throwSearchTimeout);
+  };
+
   return {
     /**
      * Stores a plant and resolves once it is committed.
@@ -119,15 +129,15 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     list: async (request: PageRequest & PlantFilter, isAbandoned: IsAbandoned): Promise<PlantPage> => {
       const { ids, tag, nameContains, ...page } = request;
       const send = () => repository.search(request);
-      if (tag !== undefined || nameContains !== undefined) {
-        const search = nameContains === undefined ? tagSearches : searches;
-        const bytes = textBytes({ name: nameContains, tag });
-        return search({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch(throwSearchTimeout);
-      }
+      if (tag !== undefined || nameContains !== undefined) return search(request, send, isAbandoned);
       const timeLeft = startTimer(limits.pages.deadline);
       const shared = ids ? undefined : await pages.add(page, isAbandoned);
       return shared ?? longReads({ send, bytes: 0, timeout: timeLeft(), isAbandoned });
     },
+
+    /** @throws {StoreError} 1505 */
+    count: (filter: PlantFilter, isAbandoned: IsAbandoned): Promise<number> =>
+      search(filter, () => repository.count(filter), isAbandoned),
 
     /** What requests hold, besides the queues. */
     inUse: () => ({ lockedPlants: locked.count() }),

@@ -138,6 +138,9 @@ export const plantQuerySchema = z.strictObject({
     .describe('Only plants whose name contains this text, ignoring case'),
 });
 
+/** The query of `GET /plants/count`. */
+export const plantCountQuerySchema = plantQuerySchema.pick({ tag: true, q: true });
+
 export const idTaken = (id: bigint): Error => new StoreError('idTaken', `The id ${id} is taken.`);
 
 export const plantUnknown = (id: bigint): Error =>
