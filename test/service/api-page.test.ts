@@ -54,7 +54,7 @@ describe.each(['', '/api/v1'])('the API page with the base path "%s"', (basePath
     for (const { code, advice } of Object.values(errors)) {
       expect(text).toContain(`href="#${code}"`);
       const section = text.split(`<section id="${code}">`)[1]?.split('</section>')[0];
-      expect(section).toContain(advice.replaceAll('<', '&lt;').replaceAll('>', '&gt;'));
+      expect(section).toContain(advice.replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;'));
     }
   });
 
