@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
@@ -25,6 +27,15 @@ type Service = {
 
 // The first build downloads packages. Then containers are created, become healthy and are removed, several times.
 jest.setTimeout(900_000);
+
+/** An image whose store ends at once. */
+const buildBroken = async (base: string) => {
+  const [folder, image] = [mkdtempSync(join(tmpdir(), 'plant-store-broken-')), `${base}-broken`];
+  writeFileSync(join(folder, 'Dockerfile'), `FROM ${base}\nCMD ["--help"]\n`);
+  await docker('build', '--quiet', '--tag', image, folder);
+  rmSync(folder, { recursive: true });
+  return { image, [Symbol.asyncDispose]: async () => void (await docker('image', 'rm', image)) };
+};
 
 test('docker-compose.yml passes on every setting, except for those that it sets', () => {
   const decided = [
@@ -283,8 +294,8 @@ describeUnless(await findObstacle(), 'in containers', () => {
       const clients = Promise.all(Array.from({ length: 8 }, client));
       try {
         // A store that cannot start exits. The others stay as they are, and the next run begins with it.
-        const { port } = new URL(stack.url);
-        await expect(stack.restart({ METRICS_PORT: port })).rejects.toMatchObject({
+        await using broken = await buildBroken(stack.image);
+        await expect(stack.restart({ PLANT_STORE_IMAGE: broken.image })).rejects.toMatchObject({
           stderr: expect.stringMatching(
             /store-1 does not become healthy.*\nStopped at store-1. Replaced so far: none\./,
           ),
