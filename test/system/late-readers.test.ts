@@ -64,7 +64,7 @@ const upload = async ({ path, token = service.token, size, isChunked = false, ..
   const [head = '', body = ''] = text.split('\r\n\r\n', 2);
   return {
     status: Number(head.slice(9, 12)),
-    isWhole: body.length === Number(/^content-length: (\d+)/im.exec(head)?.[1]),
+    isWhole: Buffer.byteLength(body) === Number(/^content-length: (\d+)/im.exec(head)?.[1]),
   };
 };
 
