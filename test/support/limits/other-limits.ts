@@ -57,6 +57,7 @@ const reasons: Record<string, string[]> = {
     'imports/store-rows.ts RETRY_DELAY',
     'imports/csv-records.ts PIECE',
     'imports/take-turns.ts TURN',
+    'imports/take-turns.ts TURNS_OF_OTHERS',
     'observability/logger.ts ATOMIC_WRITE',
     'observability/logger.ts BUFFER_SIZE',
     'observability/logger.ts FLUSH_INTERVAL',
