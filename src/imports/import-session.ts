@@ -84,8 +84,9 @@ export const createImportSessions = (options: SessionsOptions) => {
     const cancel = () => {
       timer = setTimeout(() => socketOf(client).destroy(), grace);
       const { processID } = client as PoolClient & { processID: number };
-      if (isRunning)
-        withClient(url, (other) => other.query('SELECT pg_cancel_backend($1)', [processID])).catch(() => {});
+      // Citus has a second function, which takes a bigint.
+      const cancelStatement = 'SELECT pg_cancel_backend($1::int)';
+      if (isRunning) withClient(url, (other) => other.query(cancelStatement, [processID])).catch(() => {});
     };
     const release = ({ isReusable }: { isReusable: boolean }) => {
       clearTimeout(timer);

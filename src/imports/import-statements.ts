@@ -59,38 +59,40 @@ export type TakenIds = 'fail' | 'skip' | 'replace';
 
 /**
  * Stores the first row of each id, of the lines $1 to $2, in the order of ids, so that concurrent transactions with the same ids do
- * not deadlock. If it stored fewer than $3, also selects the first that it did not. `xmax` is 0 if a row was inserted.
+ * not deadlock. If it stored fewer than $3, also selects the first that it did not. `xmax` is 0 if a row was inserted. (UNION ALL
+ * instead of outer joins: PostgreSQL, which knows nothing of a temporary table, would compare each row with each, and Citus would
+ * fetch the whole table.)
  */
 export const storeStatement = (from: string, takenIds: TakenIds): string => `
   WITH stored AS (
-    INSERT INTO plants (id, name, tag) SELECT firsts.id, firsts.name, firsts.tag
-    FROM (SELECT DISTINCT ON (id) line, id, name, tag FROM ${from} ORDER BY id, line) AS firsts ${UNCHANGED[takenIds]}
-    WHERE line BETWEEN $1::bigint AND $2::bigint ${CHANGED[takenIds]}
-    ORDER BY firsts.id ${ON_CONFLICT[takenIds]} RETURNING id, xmax = 0 AS is_new
+    INSERT INTO plants (id, name, tag) SELECT id, name, tag
+    FROM (
+      SELECT DISTINCT ON (id) line, id, name, tag, is_unchanged FROM (
+        SELECT line, id, name, tag, FALSE AS is_unchanged FROM ${from} ${takenIds === 'replace' ? unchanged(from) : ''}
+      ) AS candidates ORDER BY id, line, is_unchanged DESC
+    ) AS firsts
+    WHERE line BETWEEN $1::bigint AND $2::bigint AND NOT is_unchanged
+    ORDER BY id ${ON_CONFLICT[takenIds]} RETURNING id, xmax = 0 AS is_new
   )
   SELECT (SELECT count(*) FROM stored WHERE is_new) AS created, CASE WHEN (SELECT count(*) FROM stored) < $3::bigint THEN (
     SELECT json_agg(json_build_array(line, id::text)) FROM (
-      SELECT line, id FROM (SELECT min(line) AS line, id FROM ${from} GROUP BY id) AS firsts LEFT JOIN stored USING (id)
-      WHERE line BETWEEN $1::bigint AND $2::bigint AND stored.id IS NULL ORDER BY line LIMIT ${MAX_ERRORS + 1}
+      SELECT min(line) AS line, id FROM (SELECT line, id FROM ${from} UNION ALL SELECT NULL, id FROM stored) AS firsts
+      GROUP BY id HAVING min(line) BETWEEN $1::bigint AND $2::bigint AND count(*) = count(line)
+      ORDER BY line LIMIT ${MAX_ERRORS + 1}
     ) AS taken
   ) END AS taken`;
+
+/** Plants that would not change are left out before, because ON CONFLICT locks and logs them. */
+const unchanged = (from: string): string => `
+        UNION ALL
+        SELECT line, id, NULL, NULL, TRUE FROM ${from} JOIN plants USING (id)
+        WHERE (rows.name, rows.tag) IS NOT DISTINCT FROM (plants.name, plants.tag)`;
 
 /** Without it, PostgreSQL needs little more than half of the time. */
 const ON_CONFLICT: Record<TakenIds, string> = {
   fail: '',
   skip: 'ON CONFLICT (id) DO NOTHING',
   replace: 'ON CONFLICT (id) DO UPDATE SET name = excluded.name, tag = excluded.tag',
-};
-/** Plants that would not change are left out before, because ON CONFLICT locks and logs them. */
-const UNCHANGED: Record<TakenIds, string> = {
-  fail: '',
-  skip: '',
-  replace: 'LEFT JOIN plants ON plants.id = firsts.id',
-};
-const CHANGED: Record<TakenIds, string> = {
-  fail: '',
-  skip: '',
-  replace: 'AND (plants.id IS NULL OR (plants.name, plants.tag) IS DISTINCT FROM (firsts.name, firsts.tag))',
 };
 
 export type StoreRow = { created: string; taken: [line: number, id: string][] | null };

@@ -133,7 +133,8 @@ describe('an export has its slot until its stream closes', () => {
     for await (const _piece of stream) break;
   };
   const loseConnection = async (stream: Readable) => {
-    for (const { pid } of await otherSessions(database)) await database.query('SELECT pg_terminate_backend($1)', [pid]);
+    for (const { pid } of await otherSessions(database))
+      await database.query('SELECT pg_terminate_backend($1::int)', [pid]);
     await expect(stream.toArray()).rejects.toMatchObject({ code: '57P01' });
   };
   test.each<[string, (stream: Readable, abort: () => void) => unknown]>([

@@ -72,7 +72,7 @@ describe('the session of an import', () => {
     const ending = new AbortController();
     const session = await sessions.open(ending);
     const [found] = await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    await database.query('SELECT pg_terminate_backend($1)', [found?.pid]);
+    await database.query('SELECT pg_terminate_backend($1::int)', [found?.pid]);
     await waitUntil('the end', async () => ending.signal.aborted);
     expect(ending.signal.reason.message).toMatch(/terminat/);
     await expect(session.commit()).rejects.not.toBeInstanceOf(OutcomeUnknownError);
