@@ -41,7 +41,9 @@ const walk = async () => {
   for (let path: string | undefined = `/plants?limit=${PAGE}`; path !== undefined; pages++) {
     const response = await request('GET', path);
     seen.push(...((await response.json()) as { id: number }[]).map(({ id }) => id));
-    path = /^<(.+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1];
+    const next: string | undefined = /^<(.+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1];
+    // The link is relative to the URL of the page.
+    path = next && `/plants${next}`;
   }
   return { seen, pages };
 };

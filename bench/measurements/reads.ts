@@ -77,7 +77,9 @@ const followLinks = async (server: Server): Promise<string[]> => {
     paths.push(next);
     const response: Response = await server.get(next);
     await response.text();
-    next = /<([^>]*)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
+    const link: string | undefined = /<([^>]*)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
+    // Relative to the URL of the page.
+    next = link && next.replace(/\?.*|$/, link);
   }
   return paths;
 };

@@ -111,7 +111,12 @@ const beginStatements = (source: RowSource, lockTimeout: number): string[] => {
   const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED';
   if (source !== STAGED_ROWS) return [`${begin}; ${SAVEPOINT}`];
   // On Citus, the limits reach its workers, where those of the role apply otherwise. It needs separate messages for them.
-  const limits = ['citus.propagate_set_commands = local', 'statement_timeout = 0', `lock_timeout = ${lockTimeout}`];
+  const limits = [
+    'citus.propagate_set_commands = local',
+    'statement_timeout = 0',
+    'idle_in_transaction_session_timeout = 0',
+    `lock_timeout = ${lockTimeout}`,
+  ];
   return [begin, ...limits.map((setting) => `SET LOCAL ${setting}`), SAVEPOINT];
 };
 

@@ -135,7 +135,7 @@ describe('an export has its slot until its stream closes', () => {
   const loseConnection = async (stream: Readable) => {
     for (const { pid } of await otherSessions(database))
       await database.query('SELECT pg_terminate_backend($1::int)', [pid]);
-    await expect(stream.toArray()).rejects.toMatchObject({ code: '57P01' });
+    await expect(stream.toArray()).rejects.toThrow(/terminat/);
   };
   test.each<[string, (stream: Readable, abort: () => void) => unknown]>([
     ['it is read to its end', (stream) => stream.toArray()],
