@@ -13,6 +13,22 @@ import { parseArray, readElements, readNdjson } from './read-json.ts';
 /** The media types of an import. */
 export const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;
 
+/** Types that browsers and tools send for these: Windows takes CSV for a file of Excel, if that is installed. */
+const ALIASES = new Map<string, (typeof IMPORT_TYPES)[number]>([
+  ['application/vnd.ms-excel', 'text/csv'],
+  ['application/csv', 'text/csv'],
+  ['text/comma-separated-values', 'text/csv'],
+  ['application/jsonl', 'application/x-ndjson'],
+  ['application/jsonlines', 'application/x-ndjson'],
+  ['application/x-jsonlines', 'application/x-ndjson'],
+  ['application/ndjson', 'application/x-ndjson'],
+]);
+
+const withoutAlias = (header = ''): string => {
+  const [type = '', ...parameters] = header.split(';');
+  return [ALIASES.get(type.trim().toLowerCase()) ?? type, ...parameters].join(';');
+};
+
 type ImportBodyOptions = {
   /** `limit`: of a line, or of a whole JSON array. */
   bodies: BodyLimits;
@@ -47,7 +63,7 @@ export const createImportBodyReader = (options: ImportBodyOptions): ImportBodyRe
   }
 
   return (request, response, { delimiter, onNoRows }) => {
-    const { type, encoding } = readContentType(IMPORT_TYPES, request.headers['content-type']);
+    const { type, encoding } = readContentType(IMPORT_TYPES, withoutAlias(request.headers['content-type']));
     const decompress = bodyDecompressor(request);
     if (type === 'application/json') return ({ signal }) => readArrayRows(request, response, { signal, onNoRows });
     return (ending) => {

@@ -70,6 +70,8 @@ export async function* readCsv(
     for (const record of recordsIn(piece)) {
       if (record === undefined) yield undefined;
       else if (columns === undefined) columns = findColumns(record.fields, separator);
+      // Spreadsheets write rows that were emptied.
+      else if (isEmpty(record.fields)) yield undefined;
       else yield toCsvRow(record, columns);
     }
   };
@@ -103,7 +105,8 @@ const findColumns = (fields: CsvFields, separator: string): Columns => {
   }
   const missing = ['id', 'name'].filter((name) => !names.includes(name));
   if (missing.length > 0) throw headerWrong(`${row}, which lacks ${missing.join(' and ')}.`);
-  return { id: names.indexOf('id'), name: names.indexOf('name'), tag: names.indexOf('tag'), count: names.length };
+  const count = names.findLastIndex((name) => name !== '') + 1;
+  return { id: names.indexOf('id'), name: names.indexOf('name'), tag: names.indexOf('tag'), count };
 };
 
 const headerWrong = (what: string) =>
@@ -112,10 +115,14 @@ const headerWrong = (what: string) =>
     `${what} It must be like id,name,tag, in any order, separated by commas, semicolons or tabs.`,
   );
 
+const isEmpty = (fields: CsvFields): boolean => fields.every((field) => field === undefined);
+
 const toCsvRow = ({ line, fields }: CsvRecord, columns: Columns): ImportRow =>
   toRow(line, csvPlantSchema, 'The row', () => {
-    if (fields.length !== columns.count) {
-      const message = `The row has ${fields.length} fields, but the header row has ${columns.count}.`;
+    // Spreadsheets also write fields of columns that were emptied.
+    const { length } = fields;
+    if (length < columns.count || (length > columns.count && !isEmpty(fields.slice(columns.count)))) {
+      const message = `The row has ${length} fields, but the header row has ${columns.count}.`;
       throw new StoreError('fieldWrong', message);
     }
     return { id: fields[columns.id], name: fields[columns.name] ?? '', tag: fields[columns.tag] };

@@ -315,6 +315,17 @@ describe('CSV', () => {
     expect(await csv(split('id,name'))).toEqual([]);
   });
 
+  test('rows whose fields are all empty are ignored, and so are empty fields behind the last column', async () => {
+    const rows = await csv('id,name,tag,,\n,,,,\n1,Fir,,\n2,Yew,x,,,,\n,\n"",""\n3,Elm,,,x\n4,Oak\n');
+    expect(rows).toMatchObject([
+      { line: 3, plant: { id: 1n, name: 'Fir' } },
+      { line: 4, plant: { id: 2n, name: 'Yew', tag: 'x' } },
+      { line: 6, error: 1003 },
+      { line: 7, message: 'The row has 5 fields, but the header row has 3.' },
+      { line: 8, message: 'The row has 2 fields, but the header row has 3.' },
+    ]);
+  });
+
   test('columns are named regardless of case and surrounding blanks', async () => {
     const rows = await csv(' Tag ;"ID ";\u00a0NAME\nAbies;1;Fir\n');
     expect(plantsOf(rows)).toEqual([{ id: 1n, name: 'Fir', tag: 'Abies' }]);

@@ -133,6 +133,17 @@ describe('the body', () => {
     expect((await importPlants('[1]', { type: 'application/json' })).body).not.toHaveProperty('message');
   });
 
+  test.each([
+    ['application/vnd.ms-excel; charset=windows-1252', 'id,name\n1,Fir'],
+    ['Application/CSV', 'id,name\n1,Fir'],
+    ['text/comma-separated-values', 'id,name\n1,Fir'],
+    ['application/jsonl; charset=utf8', '{"id":1,"name":"Fir"}'],
+    ['application/x-jsonlines', '{"id":1,"name":"Fir"}'],
+    ['application/ndjson', '{"id":1,"name":"Fir"}'],
+  ])('may have another type that browsers and tools send: %s', async (type, body) => {
+    expect(await importPlants(body, { type })).toMatchObject({ status: 200, body: counts(1) });
+  });
+
   test('that is CSV must have a header row', async () => {
     expect(await importPlants('', { type: 'text/csv' })).toMatchObject({ status: 400, body: { error: 1003 } });
   });
