@@ -1,5 +1,6 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { counts, numbered, useImports } from '../../support/use-imports.ts';
+import { counts, NDJSON, numbered, useImports } from '../../support/use-imports.ts';
 
 const client = useImports();
 const { start, importPlants, count, metrics } = client;
@@ -23,6 +24,22 @@ describe('the request', () => {
       body: { error: 1005, message },
     });
     expect(await count()).toBe(0);
+  });
+
+  test('is at most IMPORT_LIMIT bytes after decompression, whatever its format', async () => {
+    await start({ IMPORT_LIMIT: '1000' });
+    const row = (id: number, length: number) => `{"id":${id},"name":"${'x'.repeat(length)}"}`;
+    const send = (body: string, type = NDJSON) =>
+      importPlants(gzipSync(body), { type, headers: { 'Content-Encoding': 'gzip' } });
+    const room = 1000 - row(1, 0).length;
+    expect(await send(row(1, room))).toMatchObject({ status: 200, body: counts(1) });
+    for (const [body, type] of [
+      [row(2, room + 1), NDJSON],
+      [`id,name\n2,${'x'.repeat(1000)}`, 'text/csv'],
+      [`[${row(2, room)}]`, 'application/json'],
+    ] as const)
+      expect(await send(body, type)).toMatchObject({ status: 400, body: { error: 1002 } });
+    expect(await count()).toBe(1);
   });
 
   test('needs a token with plants:write', async () => {
