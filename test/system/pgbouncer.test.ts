@@ -92,9 +92,13 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
         ]);
       }
       // The server of the tests runs without fsync, of which the store warns.
-      const lines = readFileSync(logFile, 'utf8').match(/^.*"level":"(warn|error|fatal)".*$/gm) ?? [];
-      const others = lines.filter((line) => !/can lose confirmed plants|"path":"\/plants\/import"/.test(line));
-      expect(others).toEqual([expect.stringContaining('imports need DIRECT_URL')]);
+      const others = () =>
+        (readFileSync(logFile, 'utf8').match(/^.*"level":"(warn|error|fatal)".*$/gm) ?? []).filter(
+          (line) => !/can lose confirmed plants|"path":"\/plants\/import"/.test(line),
+        );
+      // The log is written twice a second.
+      await waitUntil('the warning', () => readFileSync(logFile, 'utf8').includes('"path":"/plants/import"'));
+      expect(others()).toEqual([expect.stringContaining('imports need DIRECT_URL')]);
     });
     expect(await database.query('SELECT count(*)::int AS keys FROM rate_limits')).toEqual([{ keys: 1 }]);
     const { stdout } = await runCommand(['token', 'list'], { DATABASE_URL: pgbouncer.url });
