@@ -56,9 +56,9 @@ describeUnless(await findObstacle(), 'sslmode=verify-full', () => {
     const run = (DATABASE_URL: string, SSL_CERT_FILE: string) =>
       runCommand(['migrate'], { DATABASE_URL, SSL_CERT_FILE, NODE_ENV: 'production' });
     expect((await run(url, authority)).code).toBe(0);
-    expect((await run(url, stranger)).stderr).toMatch(/^The database cannot be reached: .*(self-signed|verify)/);
+    expect((await run(url, stranger)).stderr).toMatch(/^The database is not available: .*(self-signed|verify)/);
     const other = urlWith({ hostname: '127.0.0.1' }, { sslmode: 'require', sslrootcert: 'system' });
-    expect((await run(other, authority)).stderr).toMatch(/^The database cannot be reached: .*altnames/);
+    expect((await run(other, authority)).stderr).toMatch(/^The database is not available: .*altnames/);
     const environment = { DATABASE_URL: url, SSL_CERT_FILE: authority, WORKERS: '2' };
     const store = await startStore({ ...environment, DATA_DIR: `${folder}/store` });
     expect((await fetch(`${store.url}/readyz`)).status).toBe(200);
