@@ -31,7 +31,10 @@ describeUnless(obstacle, 'nginx with deploy/nginx/nginx.conf', () => {
       .replace('127.0.0.1:3000', new URL(service.baseUrl).host)
       .replace('http {', `http { ${paths}`);
     const file = join(folder, 'nginx.conf');
-    writeFileSync(file, `${isRoot ? 'user root;' : ''} daemon off; master_process off; pid ${folder}/pid; error_log stderr; ${text}`);
+    writeFileSync(
+      file,
+      `${isRoot ? 'user root;' : ''} daemon off; master_process off; pid ${folder}/pid; error_log stderr; ${text}`,
+    );
     spawnChild('nginx', ['-p', folder, '-c', file, '-e', 'stderr'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
     prefix = `http://${address}/garden/`;
     await waitUntil('nginx', async () => (await fetch(`${prefix}livez`).catch(() => undefined))?.ok === true);
