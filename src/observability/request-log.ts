@@ -14,18 +14,18 @@ type RequestLogOptions = { logger: Logger; clientIp: (request: Request) => strin
 
 /** Logs one line per request, never with a token, a query or a body. Of the failures in a second, only the first has its cause. */
 export const createRequestLog = ({ logger, clientIp }: RequestLogOptions): RequestHandler => {
-  const failures = new Map<number | undefined, number>();
+  const seconds = new Map<number | undefined, { startedAt: number; failures: number }>();
   const countFailure = (code: number | undefined) => {
-    const count = (failures.get(code) ?? 0) + 1;
-    failures.set(code, count);
-    if (count === 1) setTimeout(endSecond, SECOND, code).unref();
-    return count;
+    const now = performance.now();
+    const last = seconds.get(code);
+    const second = last && now - last.startedAt < SECOND ? last : { startedAt: now, failures: 0 };
+    seconds.set(code, second);
+    second.failures++;
+    if (second.failures === MAX_FAILURES + 1) setTimeout(sumUp, second.startedAt + SECOND - now, code, second).unref();
+    return second.failures;
   };
-  const endSecond = (code: number | undefined) => {
-    const requests = (failures.get(code) ?? 0) - MAX_FAILURES;
-    failures.delete(code);
-    if (requests > 0) logger.error({ error: code, requests }, 'more requests failed in this second');
-  };
+  const sumUp = (code: number | undefined, { failures }: { failures: number }) =>
+    logger.error({ error: code, requests: failures - MAX_FAILURES }, 'more requests failed in this second');
 
   const levelOf = ({ originalUrl }: Request, response: Response) => {
     const { err, locals } = response;

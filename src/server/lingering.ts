@@ -57,7 +57,9 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
     if (!lingering.has(socket)) return;
     lingering.set(socket, true);
     socket.setTimeout(idle, () => socket.destroy());
-    if (isStopping) setTimeout(() => socket.destroy(), STOPPING_TIME).unref();
+    if (!isStopping) return;
+    const timer = setTimeout(() => socket.destroy(), STOPPING_TIME).unref();
+    socket.once('close', () => clearTimeout(timer));
   };
 
   return {
