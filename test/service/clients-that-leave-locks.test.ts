@@ -156,6 +156,10 @@ withKeys.test('a conditional change with a key has one deadline', async () => {
 
 withKeys.describe('of several clients with one key', () => {
   let unlock: () => Promise<void>;
+  // Its statements wait for a lock until a test releases it.
+  beforeEach(async () => {
+    service = await start({ writes: { ...writes, batches: 1 } });
+  });
   /** They wait in the queue. */
   const sendThree = async (id: string) => {
     expect(await send(post('1', newId())).status).toBe(200);
