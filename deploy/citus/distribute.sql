@@ -1,4 +1,4 @@
--- Distributes the tables, and the rows that they have, over the workers of a Citus cluster; see docs/scaling.md.
+-- Distributes the tables, and the rows that they have, over the workers of a Citus cluster; see docs/how-to/citus.md.
 --
 -- Stop all stores. On the coordinator, as the role that owns the tables, after `plant-store migrate`:
 --

@@ -65,7 +65,7 @@ const takeLock = async (client: Client) => {
 
 const NAMES_TAKEN = 'Another program has tables of the same names in it. Use another schema: ?schema= in the URL.';
 const REMEDY =
-  'Fix the cause and undo what it did. Then run DELETE FROM _prisma_migrations WHERE finished_at IS NULL (docs/operations.md).';
+  'Fix the cause and undo what it did. Then run DELETE FROM _prisma_migrations WHERE finished_at IS NULL (docs/how-to/migrate-and-upgrade.md).';
 
 const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   // The engine cannot read the times of other date styles, and writes times without their offset. No limit of the role may end a migration.

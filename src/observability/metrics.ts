@@ -20,7 +20,7 @@ export type MetricsOptions = {
   droppedLines?: (() => number) | undefined;
 };
 
-/** The metrics for Prometheus. Their names are defined in this folder and explained in docs/operations.md. */
+/** The metrics for Prometheus. docs/reference/metrics.md lists them. */
 export const createMetrics = ({ worker, droppedLines = () => 0 }: MetricsOptions) => {
   const registry = new Registry();
   const registers = [registry];

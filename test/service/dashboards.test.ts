@@ -81,8 +81,8 @@ describe('the dashboard and the alerts', () => {
     expect([...families].filter((family) => !isShown(family))).toEqual([]);
   });
 
-  test('docs/operations.md explains every metric', () => {
-    const text = readFileSync('docs/operations.md', 'utf8');
+  test('docs/reference/metrics.md explains every metric', () => {
+    const text = readFileSync('docs/reference/metrics.md', 'utf8');
     const own = samples.map(({ name }) => name.replace(/_(bucket|sum|count)$/, ''));
     const missing = own.filter((name) => name.startsWith('plant_store_') && !text.includes(`\`${name}\``));
     expect([...new Set(missing)]).toEqual([]);
@@ -95,7 +95,7 @@ describe('the dashboard and the alerts', () => {
   });
 });
 
-test('docs/operations.md explains every alert and no other', () => {
-  const described = [...readFileSync('docs/operations.md', 'utf8').matchAll(/^\| `(PlantStore\w+)` \|/gm)];
+test('docs/how-to/respond-to-alerts.md explains every alert and no other', () => {
+  const described = [...readFileSync('docs/how-to/respond-to-alerts.md', 'utf8').matchAll(/^### (PlantStore\w+)$/gm)];
   expect(described.map(([, name]) => name).sort()).toEqual(rules.map(({ alert }) => alert).sort());
 });

@@ -222,8 +222,8 @@ const describeAgreement = (of: () => Applied[]) => {
     expect(trustProxy).toBe(1);
   });
 
-  test('secrets are those that docs/scaling.md creates, or those of CloudNativePG', () => {
-    const documentation = readFileSync('docs/scaling.md', 'utf8');
+  test('secrets are those that the documentation creates, or those of CloudNativePG', () => {
+    const documentation = readFileSync('docs/how-to/deploy-kubernetes.md', 'utf8');
     const known = [...documentation.matchAll(/^kubectl create secret generic (\S+) (.*)$/gm)].flatMap(
       ([, name, options = '']) => [...options.matchAll(/--from-literal=(\w+)=/g)].map(([, key]) => `${name} ${key}`),
     );

@@ -7,10 +7,10 @@ import { useTestServices } from '../support/use-test-service.ts';
 
 const start = useTestServices();
 
-/** The shell commands of a section of docs/operations.md, in order. */
+/** The shell commands of docs/how-to/move-plants.md, in order. */
 const recipes = () => {
-  const [, section = ''] = readFileSync('docs/operations.md', 'utf8').split('\n## Moving and changing many plants\n');
-  return [...(section.split('\n## ')[0] ?? '').matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+  const page = readFileSync('docs/how-to/move-plants.md', 'utf8');
+  return [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text);
 };
 
 const run = (script: string, from: TestService, to: TestService) => {
@@ -19,7 +19,7 @@ const run = (script: string, from: TestService, to: TestService) => {
   return promisify(execFile)('bash', ['-c', script], { env });
 };
 
-test('docs/operations.md: moving all plants to another server, and renaming a tag', async () => {
+test('the documentation: moving all plants to another server, and renaming a tag', async () => {
   const [from, to] = [await start(), await start()];
   await from.database.query(`INSERT INTO plants VALUES
     (9223372036854775807, 'a "quoted" name', 'Abies'), (2, '{"tag":"Abies"}', NULL), (3, 'Yew', 'Abies alba')`);

@@ -9,7 +9,7 @@ import { psqlObstacle } from './psql.ts';
 import { succeeds } from './succeeds.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** What docs/scaling.md recommends, and connections without TLS. */
+/** What docs/how-to/citus.md recommends, and connections without TLS. */
 const SETTINGS = Object.entries({
   shared_preload_libraries: 'citus',
   wal_level: 'logical',

@@ -3,7 +3,7 @@ import { describe, test } from '@jest/globals';
 /** Whether the tests run on a Citus cluster. */
 export const isOnCitus = process.env.TEST_DATABASE === 'citus';
 
-/** An obstacle for tests that do not apply to Citus, or whose promise does not hold there (docs/scaling.md). */
+/** An obstacle for tests that do not apply to Citus, or whose promise does not hold there (docs/how-to/citus.md). */
 export const onCitus = (reason: string): string | undefined => (isOnCitus ? `on Citus, ${reason}` : undefined);
 
 /** Jest's `describe` and `test`. If there is an obstacle, they skip, and Jest reports the obstacle in the name. */

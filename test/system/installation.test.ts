@@ -15,7 +15,7 @@ import { useDataFolder } from '../support/use-data-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const UNIT = 'deploy/systemd/plant-store.service';
-const page = readFileSync('docs/installation.md', 'utf8');
+const page = readFileSync('docs/how-to/deploy-without-docker.md', 'utf8');
 const folder = useDataFolder();
 
 /** The values of a setting of the unit. */
@@ -50,7 +50,7 @@ test('the service knows all variables, and has more time to stop, and more files
   expect(Number(valuesOf('LimitNOFILE')[0])).toBeGreaterThan(maxConnections);
 });
 
-describeUnless(psqlObstacle, 'the steps of docs/installation.md', () => {
+describeUnless(psqlObstacle, 'the steps of docs/how-to/deploy-without-docker.md', () => {
   const owner = `owner_${randomBytes(6).toString('hex')}`;
   const server = `${owner}_server`;
   const password = 'a-password';

@@ -95,7 +95,7 @@ test('waiting for another migration does not block its CREATE INDEX CONCURRENTLY
   }
 });
 
-test('applies a failed migration again, once the record of the failure is deleted as docs/operations.md describes', async () => {
+test('applies a failed migration again, once the record of the failure is deleted as the documentation describes', async () => {
   await migrate();
   await database.query(
     'ALTER TABLE tokens DROP COLUMN last_used_at, DROP COLUMN previous_hash, DROP COLUMN previous_expires_at',
@@ -105,7 +105,7 @@ test('applies a failed migration again, once the record of the failure is delete
     WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING migration_name`);
   const failed = await migrate();
   expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(String(name))]);
-  expect(failed.stderr).toMatch(/DELETE FROM _prisma_migrations WHERE finished_at IS NULL \(docs\/operations\.md\)/);
+  expect(failed.stderr).toMatch(/DELETE FROM _prisma_migrations WHERE finished_at IS NULL \(docs\/how-to\/migrate-and-upgrade\.md\)/);
   expect(failed.stderr).not.toContain('pris.ly');
   await database.query(`DELETE FROM _prisma_migrations WHERE migration_name = '${name}' AND finished_at IS NULL`);
   expect(await migrate()).toMatchObject({ code: 0, stdout: `Applied: ${name}\n` });

@@ -26,13 +26,13 @@ const findPrograms = (): string | undefined => {
 
 const programs = findPrograms();
 
-/** The commands of docs/operations.md, from the section on pg_dump: one block to dump, one to restore. */
+/** The commands of docs/how-to/back-up-and-restore.md, from the section on pg_dump: one block to dump, one to restore. */
 const readBlocks = (): string[] => {
-  const [, section = ''] = readFileSync('docs/operations.md', 'utf8').split(/^### (?=With pg_dump$)/m);
-  return [...(section.split(/^### /m)[0] ?? '').matchAll(/^```\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+  const [, section = ''] = readFileSync('docs/how-to/back-up-and-restore.md', 'utf8').split(/^## (?=With pg_dump$)/m);
+  return [...(section.split(/^## /m)[0] ?? '').matchAll(/^```\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
 };
 
-describeUnless(programs ? undefined : `no PostgreSQL in ${DEBIAN}`, 'docs/operations.md, with pg_dump', () => {
+describeUnless(programs ? undefined : `no PostgreSQL in ${DEBIAN}`, 'docs/how-to/back-up-and-restore.md, with pg_dump', () => {
   const dataFolder = useDataFolder();
   const startService = useTestServices();
   const servers: PostgresServer[] = [];

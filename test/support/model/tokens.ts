@@ -19,7 +19,7 @@ export const scopesOf = (name: TokenName): readonly string[] => {
 const BRIEF = 40;
 /** Between the clocks of the test and the store, in ms. */
 const CLOCK_TOLERANCE = 2;
-/** How long a store that knows a token may accept it after its revocation, in ms (README.md, Authentication). */
+/** How long a store that knows a token may accept it after its revocation, in ms (docs/reference/authentication.md). */
 export const REVOCATION_DELAY = 5000;
 
 /** The tokens of one sequence. They have new texts, so that no instance has seen them. */
