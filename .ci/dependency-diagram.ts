@@ -14,7 +14,8 @@ type Folder = { source: string; dependencies: { resolved: string }[] };
 
 const page = readFileSync('docs/explanation/architecture.md', 'utf8');
 const [before, after] = [page.indexOf(START), page.indexOf(END)];
-if (before < 0 || after < before) throw new Error(`docs/explanation/architecture.md lacks the lines ${START} and ${END}`);
+if (before < 0 || after < before)
+  throw new Error(`docs/explanation/architecture.md lacks the lines ${START} and ${END}`);
 
 const exclude = `[.]test[.]ts$|^src/(generated/|(${LEFT_OUT.join('|')})$)`;
 const options = ['--include-only', '^src/', '--exclude', exclude, '--collapse', '^src/[^/]+', '--output-type', 'json'];

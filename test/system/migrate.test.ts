@@ -105,7 +105,9 @@ test('applies a failed migration again, once the record of the failure is delete
     WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING migration_name`);
   const failed = await migrate();
   expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(String(name))]);
-  expect(failed.stderr).toMatch(/DELETE FROM _prisma_migrations WHERE finished_at IS NULL \(docs\/how-to\/migrate-and-upgrade\.md\)/);
+  expect(failed.stderr).toMatch(
+    /DELETE FROM _prisma_migrations WHERE finished_at IS NULL \(docs\/how-to\/migrate-and-upgrade\.md\)/,
+  );
   expect(failed.stderr).not.toContain('pris.ly');
   await database.query(`DELETE FROM _prisma_migrations WHERE migration_name = '${name}' AND finished_at IS NULL`);
   expect(await migrate()).toMatchObject({ code: 0, stdout: `Applied: ${name}\n` });
