@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes the diagram of the folders of src/ between its markers in docs/explanation/architecture.md. An arrow that follows from others is left
+ * Writes the diagram of the folders of src/ between its markers in README.md. An arrow that follows from others is left
  * out: with a -> b -> c there is no a -> c.
  */
 const START = '<!-- dependency diagram: npm run diagram -->';
@@ -12,10 +12,9 @@ const LEFT_OUT = ['errors.ts', 'openapi-document.ts', 'to-store-error.ts', 'vers
 
 type Folder = { source: string; dependencies: { resolved: string }[] };
 
-const page = readFileSync('docs/explanation/architecture.md', 'utf8');
-const [before, after] = [page.indexOf(START), page.indexOf(END)];
-if (before < 0 || after < before)
-  throw new Error(`docs/explanation/architecture.md lacks the lines ${START} and ${END}`);
+const readme = readFileSync('README.md', 'utf8');
+const [before, after] = [readme.indexOf(START), readme.indexOf(END)];
+if (before < 0 || after < before) throw new Error(`README.md lacks the lines ${START} and ${END}`);
 
 const exclude = `[.]test[.]ts$|^src/(generated/|(${LEFT_OUT.join('|')})$)`;
 const options = ['--include-only', '^src/', '--exclude', exclude, '--collapse', '^src/[^/]+', '--output-type', 'json'];
@@ -43,4 +42,4 @@ const arrows = [...imports]
       .map((to) => `  ${from} --> ${to}`),
   );
 const diagram = ['', '```mermaid', 'flowchart TD', ...arrows, '```', ''].join('\n');
-writeFileSync('docs/explanation/architecture.md', `${page.slice(0, before)}${START}\n${diagram}\n${page.slice(after)}`);
+writeFileSync('README.md', `${readme.slice(0, before)}${START}\n${diagram}\n${readme.slice(after)}`);

@@ -39,7 +39,7 @@ const defineErrors = <Kind extends string>(table: Record<Kind, Definition>) =>
     }),
   ) as Record<Kind, ErrorCode>;
 
-/** Every error that the service responds with, in the order of codes. docs/reference/errors.md is generated from it. */
+/** Every error that the service responds with, in the order of codes. docs/reference/errors.md is made from it. */
 export const errors = defineErrors({
   bodyNotJson: {
     code: 1000,

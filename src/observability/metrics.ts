@@ -20,7 +20,7 @@ export type MetricsOptions = {
   droppedLines?: (() => number) | undefined;
 };
 
-/** The metrics for Prometheus. docs/reference/metrics.md lists them. */
+/** The metrics for Prometheus. docs/reference/metrics.md is made from them. */
 export const createMetrics = ({ worker, droppedLines = () => 0 }: MetricsOptions) => {
   const registry = new Registry();
   const registers = [registry];
