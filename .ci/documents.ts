@@ -121,7 +121,8 @@ const run = async (command: string, how: Run) => {
   if (!hasExited(child)) process.kill(-(child.pid ?? 0), 'SIGKILL');
   await exited;
   if (how.kind === 'exits' && child.exitCode === 0 && how.expect.test(printed())) return 'passed';
-  throw new Error(`\`${command}\` exited with ${child.exitCode} and printed something unexpected:\n${printed()}`);
+  const expected = how.kind === 'exits' ? how.expect : how.ready;
+  throw new Error(`\`${command}\` exited with ${child.exitCode}. Expected: ${expected}\nPrinted: ${printed()}`);
 };
 
 const runDocument = async (file: string, known: Record<string, Run | undefined>) => {
