@@ -42,7 +42,7 @@ const variables = z.object({
   LOG_FORMAT: oneOf(['auto', 'json', 'pretty'], 'auto'),
   BODY_LIMIT: wholeNumber('a number of bytes', 1, MAX_BODY_LIMIT, 1_048_576),
   IMPORT_LIMIT: digits(1, Number.MAX_SAFE_INTEGER).optional().describe('a number of bytes'),
-  QUEUE_LIMIT: wholeNumber('a number of plants', 1, 1_000_000, 10_000),
+  QUEUE_LIMIT: wholeNumber('a number of requests', 1, 1_000_000, 10_000),
   MAX_CONNECTIONS: wholeNumber('a number of connections', 1, 1_000_000, 20_000),
   METRICS_HOST: z.string().default('127.0.0.1').describe('an address to listen on'),
   METRICS_PORT: digits(0, 65_535).optional().describe('a TCP port, 0 to 65535'),
@@ -78,10 +78,19 @@ const variables = z.object({
 /** Either all of these are set, or none. */
 const IDENTITY_PROVIDER = ['AUTH_ISSUER', 'AUTH_AUDIENCE', 'AUTH_JWKS_URL'] as const;
 
-type VariableName = keyof typeof variables.shape;
+export type VariableName = keyof typeof variables.shape;
 
 /** The names of the variables that `readConfig` reads. */
 export const variableNames = Object.keys(variables.shape) as VariableName[];
+
+/** @returns the default of a variable as an operator would write it; empty if there is none */
+export const defaultOf = (name: VariableName): string => {
+  const { def } = variables.shape[name];
+  return 'defaultValue' in def ? String(def.defaultValue) : '';
+};
+
+/** @returns what a variable must be, in the words of its error; undefined if it may be anything */
+export const expected = (name: VariableName): string | undefined => variables.shape[name].description;
 
 /**
  * Reads the configuration from an environment. Empty variables count as not set.
@@ -157,8 +166,6 @@ const toTracing = (values: z.infer<typeof variables>) => {
 
 /** The configuration. Sizes are in bytes, times in milliseconds. */
 export type Config = ReturnType<typeof toConfig>;
-
-const expected = (name: VariableName) => variables.shape[name].description;
 
 /** A URL can contain a password or a key, which must not be shown, whatever variable it is in. */
 const shown = (name: VariableName, value = '') =>

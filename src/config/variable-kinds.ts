@@ -37,9 +37,7 @@ const milliseconds = (minimum: string, maximum: string) =>
 
 /** A duration in a range, in ms. */
 export const duration = (minimum: string, maximum: string, fallback: string) =>
-  milliseconds(minimum, maximum)
-    .default(Number(parseDuration(fallback)))
-    .describe(`a duration from ${minimum} to ${maximum}: ${DURATION}`);
+  milliseconds(minimum, maximum).prefault(fallback).describe(`a duration from ${minimum} to ${maximum}: ${DURATION}`);
 
 /**
  * Whether a URL can be read in one way only. A password with an unencoded `/`, `?` or `#` ends the authority too early, and its rest

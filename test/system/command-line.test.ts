@@ -89,6 +89,16 @@ test('openapi prints openapi.json', async () => {
   expect([code, JSON.parse(stdout)]).toEqual([0, JSON.parse(readFileSync('openapi.json', 'utf8'))]);
 });
 
+test('config prints the settings, or what is wrong with them', async () => {
+  const { code, stdout } = await runCommand(['config'], { WORKERS: '2' });
+  expect([code, stdout]).toEqual([0, expect.stringContaining('\nWORKERS=2  # environment\n')]);
+  expect(await runCommand(['config'], { WORKERS: 'x' })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'The configuration is wrong:\nWORKERS is "x" and must be a number of processes, 1 to 999, or auto\n',
+  });
+});
+
 describe('standard output', () => {
   const withFull = (...words: string[]) => runCommandOnFullDisk(words, { DATABASE_URL: database.url });
   /** Runs a command and closes its standard output after the first bytes. */

@@ -1,0 +1,59 @@
+import { Command } from 'commander';
+import { readConfig } from '../config/config.ts';
+import { migrate } from '../database/migrate.ts';
+import { openApiDocument } from '../openapi-document.ts';
+import { version } from '../version.ts';
+import { addConfigCommand, type Settings } from './config-command.ts';
+import { addExportCommand } from './export-command.ts';
+import { addImportCommand } from './import-command.ts';
+import { parseBrowser, parsePort } from './option-parsers.ts';
+import { note, print } from './output.ts';
+import { addSearchIndexCommand } from './search-index-command.ts';
+import { serve } from './serve.ts';
+import { openStudio } from './studio.ts';
+import { addTokenCommands } from './token-commands.ts';
+import { withSession } from './with-database.ts';
+
+type ProgramOptions = Settings & {
+  /** Takes the texts of --help and --version. */
+  writeOut: (text: string) => void;
+};
+
+/** The command line, from which docs/reference/command-line.md is made. */
+export const createProgram = ({ environment, fromFile, writeOut }: ProgramOptions): Command => {
+  const config = () => readConfig(environment);
+  const program = new Command('plant-store')
+    .configureOutput({ writeOut })
+    .version(version)
+    .description('Stores plants in PostgreSQL. Configured by environment variables and .env; see .env.example.')
+    .exitOverride()
+    .showHelpAfterError('(add --help for usage)')
+    .addHelpText('after', '\nExit codes: 0 success, 1 failure, 2 usage error.');
+  program
+    .command('serve')
+    .description('serve the API over HTTP until SIGTERM or SIGINT')
+    .action(() => serve(config()));
+  program
+    .command('migrate')
+    .description('apply pending database migrations')
+    .action(async () => {
+      const applied = await withSession(config(), (url) => migrate(url, note), { migrates: false, isMigrated: false });
+      await print(applied.length > 0 ? `Applied: ${applied.join(', ')}\n` : 'Nothing to apply.\n');
+    });
+  program
+    .command('studio')
+    .description('browse the database in Prisma Studio')
+    .option('--port <port>', 'port to listen on at 127.0.0.1', parsePort, '5555')
+    .option('--browser <browser>', 'browser to open, or "none"', parseBrowser)
+    .action((options) => openStudio({ ...options, config: config(), environment }));
+  program
+    .command('openapi')
+    .description('print the OpenAPI document that is served at /openapi.json')
+    .action(() => print(`${JSON.stringify(openApiDocument, null, 2)}\n`));
+  addConfigCommand(program, { environment, fromFile });
+  addImportCommand(program, config);
+  addExportCommand(program, config);
+  addSearchIndexCommand(program, config);
+  addTokenCommands(program.command('token').description('create, list and revoke access tokens'), config);
+  return program;
+};
