@@ -1,6 +1,6 @@
 const common = {
   testEnvironment: '<rootDir>/test/jest/environment.ts',
-  roots: ['<rootDir>/src', '<rootDir>/test'],
+  roots: ['<rootDir>/src', '<rootDir>/docs', '<rootDir>/test'],
   modulePathIgnorePatterns: ['<rootDir>/src/generated'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': '<rootDir>/test/jest/strip-types.js' },
@@ -17,7 +17,7 @@ const onPostgres = {
 /** @type {import('jest').Config} */
 export default {
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.test.ts'] },
+    { ...common, displayName: 'unit', testMatch: ['<rootDir>/{src,docs}/**/*.test.ts'] },
     { ...onPostgres, displayName: 'service', testMatch: ['<rootDir>/test/service/**/*.test.ts'] },
     { ...onPostgres, displayName: 'smoke', testMatch: ['<rootDir>/test/smoke/**/*.test.ts'] },
     { ...onPostgres, displayName: 'system', testMatch: ['<rootDir>/test/system/**/*.test.ts'] },

@@ -9,7 +9,7 @@ const isPlain = !process.stdout.isTTY;
 const tools = [
   ['tsc'],
   ['biome', 'ci', '--error-on-warnings', ...(isPlain ? ['--colors=off'] : []), '.'],
-  ['depcruise', 'src', 'test', 'bench', 'client', 'bin', '.ci'],
+  ['depcruise', 'src', 'test', 'bench', 'client', 'bin', 'docs', '.ci'],
 ];
 const PATH = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
 const env = { ...process.env, PATH, ...(isPlain && { NO_COLOR: '1' }) };

@@ -4,7 +4,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { errors } from './errors.ts';
 import { openApiDocument as document, otherErrors } from './openapi-document.ts';
 
-test('openapi.json is up to date (if not: npm run openapi)', () => {
+test('openapi.json is up to date (if not: npm run generate)', () => {
   expect(readFileSync('openapi.json', 'utf8')).toBe(`${JSON.stringify(document, null, 2)}\n`);
 });
 

@@ -57,7 +57,12 @@ export const createInstruments = async (options: InstrumentsOptions) => {
     start: async (assertReady: () => Promise<void>): Promise<void> => {
       if (!metrics || !config.metrics) return;
       if (worker !== undefined) return (await import('./ask-workers.ts')).answerReadiness(assertReady);
-      metricsServer = createMetricsServer({ ...config.metrics, read: metrics.read, assertReady, logger });
+      metricsServer = createMetricsServer({
+        ...config.metrics,
+        read: () => metrics.registry.metrics(),
+        assertReady,
+        logger,
+      });
       await metricsServer.start();
     },
     stop: async (): Promise<void> => {

@@ -114,8 +114,7 @@ export const createMetrics = ({ worker, droppedLines = () => 0 }: MetricsOptions
         },
       });
     },
-    /** In Prometheus' text format. */
-    read: () => registry.metrics(),
+    registry,
   };
 };
 

@@ -9,7 +9,7 @@ import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-test('openapi-types.ts was generated from the current openapi.json (if not: npm run client)', () => {
+test('openapi-types.ts was generated from the current openapi.json (if not: npm run generate)', () => {
   const [head = '', ...lines] = readFileSync('client/openapi-types.ts', 'utf8').split('\n');
   const hash = createHash('sha256').update(readFileSync('openapi.json')).update(lines.join('\n')).digest('hex');
   expect(head).toContain(`SHA-256 of both: ${hash}`);

@@ -1,0 +1,58 @@
+import { STATUS_CODES } from 'node:http';
+import { type ErrorCode, errors } from '../../src/errors.ts';
+import { exampleOf } from '../../src/openapi/describe-paths.ts';
+import { codeBlock, heading, list, renderPage, table } from './markdown.ts';
+
+/** What the page says beside the advice of an error: the causes behind one code. */
+const causes: Record<number, string[]> = {
+  [errors.tooManyRequests.code]: [
+    'The token, or an address without a valid token, sent more requests than `RATE_LIMIT` allows.',
+    'More than 60 wrong tokens came from one address in a minute. This limit is always on.',
+  ],
+  [errors.overloaded.code]: [
+    'A queue is full (`QUEUE_LIMIT`), or was too slow.',
+    'All connections to PostgreSQL are in use.',
+    'Too many large bodies, imports or exports are in progress.',
+    'PostgreSQL canceled a statement that took too long.',
+    'Too many others are changing the data, or another transaction has locked it.',
+  ],
+};
+
+const INTRODUCTION = `Every error response has the body \`{"error": <code>, "message": <text>}\`. The message names every wrong field, and may change
+from release to release. Codes are stable and never reused.
+
+Clients that send \`Accept: application/problem+json\` get problem details (RFC 9457) with the same status and headers. \`type\` links to the
+page \`/docs/errors\` of the service, which has the same sections as this one.`;
+
+const NOTES = list([
+  '**Retries.** Every 429 and 503 has a `Retry-After` header. After error 1501, and after a request without a response, the outcome may be unknown; the message of 1501 says whether it is. Send the request again with its `Idempotency-Key`: see [safe retries](safe-retries.md).',
+  '**Request id.** Every response has an `X-Request-Id`, which the log has too. A request may bring its own. Only the response to a request that is not valid HTTP has none.',
+  '**Not HTTP.** A request that is not valid HTTP gets the first form, whatever it accepts.',
+]);
+
+const renderError = (error: ErrorCode) => {
+  const { code, status, title, when, advice, example } = error;
+  const { [code]: known } = causes;
+  const parts = [
+    heading(2, String(code), `${code}: ${title}`),
+    `Status ${status} ${STATUS_CODES[status]}, when ${when}.`,
+    ...(known ? [`Causes, which the message tells apart:\n\n${list(known)}`] : []),
+    `**What to do:** ${advice}`,
+    codeBlock('json', JSON.stringify({ error: code, message: example })),
+  ];
+  return parts.join('\n\n');
+};
+
+export const renderErrors = (): string =>
+  renderPage(
+    'Errors',
+    'src/errors.ts',
+    INTRODUCTION,
+    codeBlock('json', JSON.stringify(exampleOf(errors.fieldWrong).toProblem(''), null, 1)),
+    NOTES,
+    table(
+      ['code', 'status', 'when'],
+      Object.values(errors).map(({ code, status, when }) => [`[${code}](#${code})`, String(status), when]),
+    ),
+    ...Object.values(errors).map(renderError),
+  );
