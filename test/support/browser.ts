@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
 
 const CANDIDATES = [
   '/usr/bin/chromium',
@@ -45,13 +45,4 @@ export const openPage = async (browser: Browser, url: string, options: BrowserCo
   );
   await page.goto(url);
   return { page, complaints, elsewhere };
-};
-
-/** Takes a screenshot of the top of a page for README.md if SCREENSHOTS=1. */
-export const takeScreenshot = async (page: Page, name: string, height: number): Promise<void> => {
-  if (!process.env.SCREENSHOTS) return;
-  await page.setViewportSize({ width: 1280, height });
-  await page.mouse.move(0, 0);
-  await page.evaluate('scrollTo(0, 0)');
-  await page.screenshot({ animations: 'disabled', path: `docs/images/${name}.png` });
 };

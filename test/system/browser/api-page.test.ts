@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globa
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { openApiPage, shownAnswer } from '../../support/api-page.ts';
-import { browserObstacle, launchBrowser, openPage, takeScreenshot } from '../../support/browser.ts';
+import { browserObstacle, launchBrowser, openPage } from '../../support/browser.ts';
 import { describeUnless } from '../../support/skip.ts';
 import type { TestService } from '../../support/test-service.ts';
 import { useTestServices } from '../../support/use-test-service.ts';
@@ -90,10 +90,6 @@ describeUnless(browserObstacle, 'the API page in a browser', () => {
       body: `{\n  "id": ${id},\n  "name": "Ginkgo",\n  "tag": "Ginkgo biloba"\n}`,
     });
     expect(complaints).toEqual([]);
-    if (id === LARGEST) {
-      await created.locator('.opblock-summary-control').click();
-      await takeScreenshot(page, 'api-page', 1450);
-    }
     await page.close();
   });
 
