@@ -1,5 +1,5 @@
 /** The words of a cell that a reader can still take in at once. Longer texts are lists. */
-const MAX_CELL_WORDS = 28;
+const MAX_CELL_WORDS = 25;
 
 /** @param source what it is made from */
 export const renderPage = (title: string, source: string, ...parts: string[]): string =>

@@ -191,6 +191,12 @@ const INTRODUCTION = document.info.description
   .replace(/\n{3,}/g, '\n\n')
   .trim();
 
+const PAGES = list([
+  '`/docs` is a page on which you can try all operations.',
+  '`/docs/errors` explains every error code.',
+  '`/` leads browsers to `/docs`, and lists the paths as JSON for other clients.',
+]);
+
 export const renderOperations = (): string =>
   renderPage(
     'Operations',
@@ -207,6 +213,8 @@ export const renderOperations = (): string =>
           .join(', '),
       ]),
     ),
+    'The service also has pages, which need no token:',
+    PAGES,
     ...document.tags.flatMap(({ name, description }) => [
       `## ${name}`,
       description,

@@ -7,7 +7,7 @@ import { createRequestMetrics } from './request-metrics.ts';
 /** A pool of database connections. `waiting`: the statements that wait for a connection. */
 export type PoolState = Record<'open' | 'idle' | 'waiting' | 'limit', number>;
 
-/** What requests hold at this moment, by name. Each number is 0 while the store is idle. */
+/** What requests hold at this moment, by name. Each number is 0 while the service is idle. */
 export type InUse = Readonly<Record<string, number> & Record<'imports' | 'exports', number>>;
 
 /** `connections`: those that are open. The others are counted since the start. */
@@ -47,7 +47,7 @@ export const createMetrics = ({ worker, droppedLines = () => 0 }: MetricsOptions
   collectDefaultMetrics({ register: registry });
   new Gauge({
     name: 'plant_store_build_info',
-    help: 'Always 1; the labels are the versions of the store and of Node.js.',
+    help: 'Always 1; the labels are the versions of the service and of Node.js.',
     labelNames: ['version', 'node_version'],
     registers,
   }).set({ version, node_version: process.versions.node }, 1);
@@ -106,7 +106,7 @@ export const createMetrics = ({ worker, droppedLines = () => 0 }: MetricsOptions
       watch('plant_store_exports_in_progress', 'Exports in progress.', () => read().exports);
       new Gauge({
         name: 'plant_store_in_use',
-        help: 'What requests hold at this moment, by resource. All are 0 while the store is idle.',
+        help: 'What requests hold at this moment, by resource. All are 0 while the service is idle.',
         labelNames: ['resource'],
         registers,
         collect() {
