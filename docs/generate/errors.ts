@@ -24,11 +24,8 @@ from release to release. Codes are stable and never reused.
 Clients that send \`Accept: application/problem+json\` get problem details (RFC 9457) with the same status and headers. \`type\` links to the
 page \`/docs/errors\` of the service, which has the same sections as this one.`;
 
-const NOTES = list([
-  '**Retries.** Every 429 and 503 has a `Retry-After` header. After error 1501, and after a request without a response, the outcome may be unknown; the message of 1501 says whether it is. Send the request again with its `Idempotency-Key`: see [safe retries](safe-retries.md).',
-  '**Request id.** Every response has an `X-Request-Id`, which the log has too. A request may bring its own. Only the response to a request that is not valid HTTP has none.',
-  '**Not HTTP.** A request that is not valid HTTP gets the first form, whatever it accepts.',
-]);
+const NOTES = `Every 429 and 503 has a \`Retry-After\` header; [safe retries](safe-retries.md) says what to send again. A request that is not valid HTTP
+gets the first form, whatever it accepts.`;
 
 const renderError = (error: ErrorCode) => {
   const { code, status, title, when, advice, example } = error;

@@ -227,7 +227,11 @@ export const queues: Record<string, { requests: string; alone?: true }> = {
     requests: 'plants over 16 KiB, pages with a plant over 1 KiB, and `GET /plants` with `id`',
     alone: true,
   },
-  searches: { requests: '`GET /plants` with `q`; a second queue has those with `tag` only', alone: true },
+  searches: {
+    requests:
+      'searches and counts by `q`, and counts of all plants; `tagSearches`, a queue like this one, has those by `tag` only',
+    alone: true,
+  },
   changes: { requests: '`PUT`, `PATCH`, `DELETE`', alone: true },
   lockedPlants: { requests: 'writes of plants that another transaction has locked', alone: true },
   newTokens: { requests: 'look-ups of tokens that are not known' },

@@ -96,7 +96,7 @@ export const renderLimits = (): string => {
   return renderPage(
     'Limits',
     'the constants in src/',
-    'Every number that a client or an operator can meet. Limits apply per process, unless they say otherwise. Values that follow from a setting are those of its default.',
+    'Every number that a client or an operator can meet. Limits apply per process, unless they say otherwise. Values that follow from a setting are those of its default. [Queues and timeouts](../explanation/queues-and-timeouts.md) explains the most important ones.',
     '## Settings',
     renderSettings(),
     ...Object.entries(sections).flatMap(([title, limits]) => [

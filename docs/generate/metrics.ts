@@ -17,7 +17,7 @@ const notes: Record<string, string> = {
 };
 
 const INTRODUCTION = `Set \`METRICS_PORT\` to serve \`GET /metrics\` in Prometheus' text format. With \`WORKERS\`, each series has the label \`worker\`, and the
-parent process serves those of all workers.`;
+parent process serves those of all workers. [Monitor](../how-to/monitor.md) says how to read them.`;
 
 type Described = { name: string; help: string; type: string; labelNames: string[] };
 

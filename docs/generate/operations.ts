@@ -191,17 +191,12 @@ const INTRODUCTION = document.info.description
   .replace(/\n{3,}/g, '\n\n')
   .trim();
 
-const PAGES = list([
-  '`/docs` is a page on which you can try all operations.',
-  '`/docs/errors` explains every error code.',
-  '`/` leads browsers to `/docs`, and lists the paths as JSON for other clients.',
-]);
-
 export const renderOperations = (): string =>
   renderPage(
     'Operations',
     'openapi.json',
     INTRODUCTION,
+    '[The API](api.md) explains pages, searches and concurrent changes.',
     table(
       ['operation', '', 'scope'],
       all.map(({ path, method, operation }) => [
@@ -213,8 +208,6 @@ export const renderOperations = (): string =>
           .join(', '),
       ]),
     ),
-    'The service also has pages, which need no token:',
-    PAGES,
     ...document.tags.flatMap(({ name, description }) => [
       `## ${name}`,
       description,
