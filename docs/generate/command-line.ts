@@ -67,7 +67,7 @@ const renderCommand = (command: Command): string[] => {
     heading(commands.length > 0 || !name.includes(' ') ? 2 : 3, name.replace(' ', '-'), code(`plant-store ${name}`)),
     `${description.charAt(0).toUpperCase()}${description.slice(1)}.`,
     ...(commands.length > 0 ? [] : [codeBlock('', `plant-store ${name} ${usageOf(command)}`)]),
-    ...(listed.length > 0 ? [table(['option', '', 'default'], listed)] : []),
+    ...(listed.length > 0 ? [table(['option', 'meaning', 'default'], listed)] : []),
     ...(more.length > 0 ? [list(more)] : []),
     ...commands.flatMap(renderCommand),
   ];

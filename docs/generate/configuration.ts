@@ -66,7 +66,7 @@ export const renderConfiguration = (): string =>
     ...Object.entries(groups).flatMap(([group, settings]) => [
       `## ${group}`,
       table(
-        ['variable', 'default', ''],
+        ['variable', 'default', 'meaning'],
         entriesOf(settings).map(([name, setting]) => [
           `[${code(name)}](#${name})`,
           defaultOf(name) && code(defaultOf(name)),
@@ -78,14 +78,14 @@ export const renderConfiguration = (): string =>
     ...Object.entries(otherVariables).flatMap(([group, variables]) => [
       `## ${group}`,
       table(
-        ['variable', ''],
+        ['variable', 'meaning'],
         variables.map(([names, meaning]) => [names.split(', ').map(code).join(', '), meaning]),
       ),
     ]),
     '## Docker Compose',
     'Only `docker-compose.yml` reads these.',
     table(
-      ['variable', 'default', ''],
+      ['variable', 'default', 'meaning'],
       Object.entries(composeVariables).map(([name, meaning]) => [code(name), code(composeDefault(name)), meaning]),
     ),
   );

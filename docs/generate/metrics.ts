@@ -34,7 +34,7 @@ const createAll = (): Registry => {
 
 const render = (metrics: Described[]) =>
   table(
-    ['metric', 'type', 'labels', ''],
+    ['metric', 'type', 'labels', 'meaning'],
     metrics.map(({ name, help, type, labelNames }) => [code(name), type, labelNames.map(code).join(', '), help]),
   );
 

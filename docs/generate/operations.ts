@@ -198,7 +198,7 @@ export const renderOperations = (): string =>
     INTRODUCTION,
     '[The API](api.md) explains pages, searches and concurrent changes.',
     table(
-      ['operation', '', 'scope'],
+      ['operation', 'summary', 'scope'],
       all.map(({ path, method, operation }) => [
         `[${code(`${method.toUpperCase()} ${path}`)}](#${operation.operationId})`,
         operation.summary,
@@ -219,6 +219,6 @@ export const renderOperations = (): string =>
     'Unknown fields of a request are ignored.',
     ...Object.entries(document.components.schemas).flatMap(([name, schema]) => [
       heading(3, name, name),
-      table(['field', 'type', 'required', ''], fieldsOf(schema)),
+      table(['field', 'type', 'required', 'meaning'], fieldsOf(schema)),
     ]),
   );

@@ -52,9 +52,14 @@ describeUnless(browserObstacle, 'pages and their pictures', () => {
   describe.each(WIDTHS)('at %d px', (width) => {
     const viewport = { width, height: 800 };
 
-    test('the API page does not scroll sideways, also with a response', async () => {
+    test('the API page does not scroll sideways, with all operations or with a response', async () => {
       const { page, authorize, tryOut } = await openApiPage(browser, service, { viewport });
       await expectNoScrolling(page);
+      const operations = page.locator('.opblock-summary-control');
+      for (const operation of await operations.all()) await operation.click();
+      await page.locator('.responses-wrapper').last().waitFor();
+      await expectNoScrolling(page);
+      for (const operation of await operations.all()) await operation.click();
       await authorize();
       const block = await tryOut('getPlant', { id: LARGEST });
       await expectNoScrolling(page);
