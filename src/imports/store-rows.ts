@@ -80,7 +80,8 @@ const tryToStore = async (
     minStored: onConflict === 'error' ? expected.created : 0,
     isRefused,
   });
-  const taken = rows.count - created - found.repeated - refused;
+  // `storeParts` leaves out the rest of the rows once too many are refused.
+  const taken = isRefused(refused) ? found.taken : rows.count - created - found.repeated - refused;
   const counts = countRows(onConflict, { created, repeated: found.repeated, taken, refused });
   if (isRefused(counts.failed)) await session.query('ROLLBACK');
   else await session.commit();

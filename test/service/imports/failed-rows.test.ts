@@ -58,6 +58,15 @@ describe('atomic', () => {
     expect(await count()).toBe(8000);
   });
 
+  test('counts only the rows that fail, if PostgreSQL rejects one', async () => {
+    await client.service.database.query("ALTER TABLE plants ADD CONSTRAINT no_weeds CHECK (name <> 'Fir 3')");
+    const refused = await importPlants(numbered(1, 8), { query: '?atomic=true' });
+    await client.service.database.query('ALTER TABLE plants DROP CONSTRAINT no_weeds');
+    const message = 'The import is atomic, and 1 row failed. Nothing is stored.';
+    expect(refused).toMatchObject({ status: 400, body: { ...counts(0, 0, 0, 1), message } });
+    expect(await count()).toBe(0);
+  });
+
   test('has no limits of its own', async () => {
     const long = Array.from({ length: 20 }, (_, id) => `{"id":${id},"name":"${'x'.repeat(1_000_000)}"}\n`).join('');
     const { status, body } = await importPlants(long + numbered(101, 15_000), { query: '?atomic=true' });
