@@ -106,8 +106,9 @@ export const createImportSessions = (options: SessionsOptions) => {
     client.on('error', onLost).on('end', onLost);
     signal.addEventListener('abort', cancel);
     try {
-      await prepare(client);
+      // A signal that is aborted already calls no listener, so nothing would end a statement.
       signal.throwIfAborted();
+      await prepare(client);
     } catch (error) {
       release({ isReusable: false });
       throw error;

@@ -8,9 +8,11 @@ import { useTestDatabase } from '../../support/use-test-database.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const database = useTestDatabase();
+const proxies: (() => void)[] = [];
 const opened: { close: () => Promise<void> }[] = [];
 afterEach(async () => {
   for (const sessions of opened.splice(0)) await sessions.close();
+  for (const stop of proxies.splice(0)) stop();
 });
 
 const create = ({ url = database.url, grace = 20_000, count = 1 } = {}) => {
@@ -18,6 +20,28 @@ const create = ({ url = database.url, grace = 20_000, count = 1 } = {}) => {
   const sessions = createImportSessions({ url, ...limits, onConnectionLost: () => {} });
   opened.push(sessions);
   return sessions;
+};
+
+/** A proxy in front of PostgreSQL, which hands nothing on once `freeze` is called. `onBytes`: gets what a client sends. */
+const startProxy = async (onBytes: (bytes: Buffer, freeze: () => void) => unknown = () => {}) => {
+  const { hostname, port } = new URL(database.url);
+  const sockets: Socket[] = [];
+  const freeze = () => {
+    for (const socket of sockets) socket.unpipe().pause();
+  };
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    for (const socket of [client, server]) sockets.push(socket.on('error', () => {}));
+    client.on('data', (bytes: Buffer) => onBytes(bytes, freeze));
+    client.pipe(server).pipe(client);
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  proxies.push(() => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+  const address = { hostname: '127.0.0.1', port: String((proxy.address() as AddressInfo).port) };
+  return { url: Object.assign(new URL(database.url), address).href, freeze };
 };
 
 const idle = () => waitUntil('no session', async () => (await otherSessions(database)).length === 0);
@@ -80,25 +104,28 @@ describe('the session of an import', () => {
   });
 
   test('of a PostgreSQL that does not respond is closed after the grace', async () => {
-    const { hostname, port } = new URL(database.url);
-    const sockets: Socket[] = [];
-    const proxy = createServer((client) => {
-      const server = connect(Number(port), hostname);
-      for (const socket of [client, server]) sockets.push(socket.on('error', () => {}));
-      client.pipe(server).pipe(client);
-    }).listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
-    const address = { hostname: '127.0.0.1', port: String((proxy.address() as AddressInfo).port) };
-    const sessions = create({ url: Object.assign(new URL(database.url), address).href, grace: 200 });
+    const { url, freeze } = await startProxy();
+    const sessions = create({ url, grace: 200 });
     const ending = new AbortController();
     const session = await sessions.open(ending);
-    for (const socket of sockets) socket.unpipe().pause();
+    freeze();
     const waiting = settled(session.query('SELECT 1'));
     ending.abort(new Error('enough'));
     expect(await waiting).toContain('Connection terminated');
     session.release({ isReusable: false });
-    for (const socket of sockets) socket.destroy();
-    proxy.close();
+  });
+
+  test('that is ended before its connection is open sends no statement', async () => {
+    const { url } = await startProxy((bytes, freeze) => bytes.includes('client_connection_check_interval') && freeze());
+    const sessions = create({ url, grace: 200 });
+    const ending = new AbortController();
+    let outcome: string | undefined;
+    settled(sessions.open(ending)).then((message) => {
+      outcome = message;
+    });
+    ending.abort(new Error('enough'));
+    await waitUntil('the end', async () => outcome !== undefined);
+    expect([outcome, sessions.inUse()]).toEqual(['enough', 0]);
   });
 });
 
