@@ -130,6 +130,8 @@ export const createImportSessions = (options: SessionsOptions) => {
         signal.throwIfAborted();
         signal.removeEventListener('abort', cancel);
         await client.query('COMMIT').catch((error) => {
+          // The transaction may be tried again.
+          signal.addEventListener('abort', cancel);
           throw toCitusWriteError(error);
         });
       },

@@ -91,6 +91,23 @@ describe('the session of an import', () => {
     expect(await database.query('SELECT count(*) FROM committed')).toEqual([{ count: '1' }]);
   });
 
+  test('whose commit fails can be ended again, because the transaction may be tried again', async () => {
+    const ending = new AbortController();
+    const session = await create().open(ending);
+    await session.query(`
+      CREATE TABLE conflicting (id bigint);
+      CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'serialization_failure'; END $$;
+      CREATE CONSTRAINT TRIGGER conflict AFTER INSERT ON conflicting DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION conflict();`);
+    await session.query('BEGIN; INSERT INTO conflicting VALUES (1)');
+    await expect(session.commit()).rejects.toThrow();
+    const sleeping = settled(session.query('SELECT pg_sleep(60)'));
+    ending.abort(new Error('enough'));
+    expect(await sleeping).toMatch(/canceling statement due to user request/);
+    session.release({ isReusable: true });
+  });
+
   test('whose connection is lost ends the import, even between statements', async () => {
     const sessions = create();
     const ending = new AbortController();
