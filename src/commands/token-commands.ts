@@ -43,10 +43,12 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
     .action((name: string, { overlap }: { overlap: number }) =>
       useTokens(async (tokens) => {
         const text = await written(tokens.rotate(name, overlap));
-        if (text === undefined) throw await missing(tokens, name, 'is revoked. Create another');
+        if (text === undefined) throw await missing(tokens, name, 'is revoked or has expired. Create another');
         await printToken(text, 'the one from before stays valid', () => tokens.undoRotate(text));
         const end = new Date(Date.now() + overlap).toISOString();
-        process.stderr.write(`Save this token; it cannot be shown again. The one from before is valid until ${end}.\n`);
+        process.stderr.write(
+          `Save this token; it cannot be shown again. The one from before is valid until ${end} at the latest.\n`,
+        );
       }),
     );
   /** `otherwise`: why a token of this name does not count. */

@@ -64,14 +64,14 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
     },
     /**
      * Gives a token another text. The one before is valid for another `overlap` ms; one from before that no longer.
-     * @returns the text, which is not stored; undefined if there is no such token, or it is revoked
+     * @returns the text, which is not stored; undefined if there is no such token, or it is not valid
      */
     rotate: async (name: string, overlap: number): Promise<string | undefined> => {
       const text = generateTokenText();
       const count = await database.$executeRaw`
         UPDATE tokens SET hash = ${hashTokenText(text)}::bytea, previous_hash = hash,
           previous_expires_at = now() + ${overlap}::float8 * interval '1 millisecond'
-        WHERE name = ${name} AND revoked_at IS NULL`;
+        WHERE name = ${name} AND revoked_at IS NULL AND coalesce(expires_at > now(), TRUE)`;
       return count > 0 ? text : undefined;
     },
     /** Only for a text that was never given to anyone. */

@@ -38,7 +38,9 @@ describe('token rotate', () => {
     const { code, stdout, stderr } = await run('token', 'rotate', 'rotated');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^plant_[\w-]{43}\n$/);
-    expect(stderr).toMatch(/^Save this token; it cannot be shown again\. The one from before is valid until \S+Z\.\n$/);
+    expect(stderr).toMatch(
+      /^Save this token; it cannot be shown again\. The one from before is valid until \S+Z at the latest\.\n$/,
+    );
     expect(await statuses(before, stdout.trim())).toEqual([200, 200]);
     const [row] = await service.database.query(`
       SELECT scopes, previous_expires_at - now() BETWEEN interval '59 minutes' AND interval '1 hour' AS "isHour",
@@ -77,10 +79,12 @@ describe('token rotate', () => {
 
   test.each([
     ['nobody', 'There is no token named "nobody".\n'],
-    ['past', 'The token "past" is revoked. Create another.\n'],
+    ['past', 'The token "past" is revoked or has expired. Create another.\n'],
+    ['old', 'The token "old" is revoked or has expired. Create another.\n'],
   ])('refuses %s', async (name, stderr) => {
-    if (name === 'past') await create(name);
-    await run('token', 'revoke', name);
+    if (name !== 'nobody') await create(name);
+    if (name === 'past') await run('token', 'revoke', name);
+    await service.database.query("UPDATE tokens SET expires_at = now() WHERE name = 'old'");
     expect(await run('token', 'rotate', name)).toEqual({ code: 1, stdout: '', stderr });
   });
 
