@@ -63,6 +63,13 @@ test('an outage does not hide another error', () => {
   expect(lines.at(-1)).toMatchObject({ error: 1599, err: { stack: expect.any(String) } });
 });
 
+test('each bug has its cause, since the response says that the log has it', () => {
+  const { fail, withCause } = start();
+  fail('internal', new Error('the cause of one'));
+  fail('internal', new Error('the cause of another'));
+  expect(withCause()).toHaveLength(2);
+});
+
 test('a request that may have changed something always has a line', () => {
   const { lines, fail } = start();
   times(200, () => fail('databaseUnreachable', Object.assign(new Error(), { name: 'OutcomeUnknownError' })));

@@ -12,7 +12,7 @@ const SECOND = 1000;
 
 type RequestLogOptions = { logger: Logger; clientIp: (request: Request) => string | undefined };
 
-/** Logs one line per request, never with a token, a query or a body. Of the failures in a second, only the first has its cause. */
+/** Logs one line per request, never with a token, a query or a body. Of the same failures in a second, only the first has its cause. */
 export const createRequestLog = ({ logger, clientIp }: RequestLogOptions): RequestHandler => {
   const seconds = new Map<number | undefined, { startedAt: number; failures: number }>();
   const countFailure = (code: number | undefined) => {
@@ -84,6 +84,7 @@ const fieldsOf = (request: Request, response: Response) => {
     reason: headersSent && !response.writableEnded ? locals.error?.message : undefined,
     rows: locals.progress?.rows,
     duration: Math.round(performance.now() - (locals.startedAt ?? 0)),
-    err: locals.failures === 1 ? err : undefined,
+    // The response to a bug says that the log has the cause.
+    err: locals.failures === 1 || locals.error?.kind === 'internal' ? err : undefined,
   };
 };
