@@ -167,7 +167,7 @@ const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions) => {
   return {
     getKey,
     /** Fetches the keys again, as for an unknown key id. @returns true if there is a newer set now */
-    refresh: async () => !keys.coolingDown && keys.reload().then(() => true, onRefreshFailed),
+    refresh: async () => !keys.coolingDown && mayFetch() && keys.reload().then(() => true, onRefreshFailed),
   };
 };
 

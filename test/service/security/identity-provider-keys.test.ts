@@ -73,13 +73,15 @@ describe('the keys of the identity provider', () => {
     },
   );
 
-  test('a wrong signature while the provider does not respond: 401', async () => {
+  test('wrong signatures while the provider does not respond: 401, and one line in five seconds says why', async () => {
     const evil = await provider.addKey('evil', { published: false });
     expect((await send(await key.sign())).status).toBe(200);
     provider.state.status = 500;
     passTime(31_000);
-    expect((await send(await evil.sign({}, { kid: '2026-11' }))).status).toBe(401);
+    for (let attempt = 0; attempt < 3; attempt++)
+      expect((await send(await evil.sign({}, { kid: '2026-11' }))).status).toBe(401);
     expect((await send(await key.sign({ sub: 'bob' }))).status).toBe(200);
+    expect(service.log.filter(({ level }) => level === 'warn')).toHaveLength(1);
   });
 
   test('a withdrawn key: 401 after five minutes', async () => {
