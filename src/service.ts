@@ -36,7 +36,7 @@ export const createService = async (options: ServiceOptions) => {
   const warn = (message: string) => logger.warn(message);
   const onConnectionLost = ({ message }: Error) => warn(`a connection to the database was lost: ${message}`);
   const instruments = await createInstruments(options);
-  const { observers, tracer, traceBulk: trace, countImportedRows: countRows } = instruments;
+  const { observers, tracer, traceBulk: trace } = instruments;
 
   const connecting = { url: databaseUrl, ...limits, onConnect: createDatabaseWatch({ logger }) };
   const pool = createPool({ ...connecting, connections: config.databaseConnections });
@@ -65,7 +65,7 @@ export const createService = async (options: ServiceOptions) => {
     database: sessions,
     limits: limits.imports,
     maxBytes: config.importLimit,
-    ...{ requireWriteScope, watchToken, bodies, outputBudget, countRows, trace },
+    ...{ requireWriteScope, watchToken, bodies, outputBudget, trace },
   });
   const exports = createExports({ database: sessions, limits: limits.exports, requireReadScope, watchToken, trace });
   // The last one has `/plants/:id`, which also matches the paths of the others.
@@ -97,8 +97,13 @@ export const createService = async (options: ServiceOptions) => {
     exports: exports.inProgress(),
     connections: pool.totalCount - pool.idleCount + imports.connectionsInUse(),
   });
-  const state = { pool: () => describePool(pool), server: server.counts, exportedPlants: exports.rows };
-  instruments.watch({ ...state, inUse });
+  instruments.watch({
+    pool: () => describePool(pool),
+    server: server.counts,
+    importedRows: imports.rows,
+    exportedPlants: exports.rows,
+    inUse,
+  });
 
   const assertReady = () =>
     health.assertReady().catch((error) => {

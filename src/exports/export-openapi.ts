@@ -1,7 +1,7 @@
 import { errors } from '../errors.ts';
 import type { Operation, Paths } from '../openapi/describe-paths.ts';
 import { parametersOf } from '../openapi/openapi.ts';
-import { exportQuerySchema } from './export-routes.ts';
+import { exportQuerySchema } from './exports.ts';
 
 const twoPlants = (value: string) => ({ plants: { summary: 'Two plants', value } });
 

@@ -1,25 +1,72 @@
-import type { Request, RequestHandler, Response } from 'express';
+import { once } from 'node:events';
+import type { Request, RequestHandler, Response, Router } from 'express';
+import { z } from 'zod';
 import type { BulkTrace } from '../batching/bulk.ts';
+import { StoreError } from '../errors.ts';
+import { handleOtherMethods } from '../http/handle-error.ts';
+import { parseParameters } from '../http/parse-request.ts';
+import { plantQuerySchema } from '../plants/plant.ts';
 import { createPlantExports } from './export-plants.ts';
-import { addExportRoutes } from './export-routes.ts';
+import { exportFormats, rowWriters } from './write-rows.ts';
+
+/** The query of `GET /plants/export`. */
+export const exportQuerySchema = z.strictObject({
+  format: z
+    .enum(exportFormats, { error: `must be ${exportFormats.join(' or ')}` })
+    .default('ndjson')
+    .describe('The format of the response: one JSON object per line, or CSV'),
+  ...plantQuerySchema.pick({ tag: true, q: true }).shape,
+});
+
+/** HTTP/1.0 has no chunks, so an export that is cut off would look complete. */
+const NEEDS_CHUNKS = 'An export needs HTTP/1.1. A proxy sent HTTP/1.0? nginx does without `proxy_http_version 1.1;`.';
 
 type ExportsOptions = {
   database: { url: string; connectTimeout: number };
   /** `count`: of those in progress; the others: see `RequestLimits`. */
   limits: { count: number; clientCheckInterval: number; stallTimeout: number; timeout: number };
   requireReadScope: RequestHandler;
+  /** @returns a signal that is aborted with the error that cuts the export off */
   watchToken: (request: Request, response: Response) => AbortSignal;
   trace?: BulkTrace | undefined;
 };
 
-/** The exports of a process. Each has its own connection. */
+/** The exports of a process: `GET /plants/export`. Each has its own connection. */
 export const createExports = ({ database, limits, requireReadScope, watchToken, trace }: ExportsOptions) => {
   const { count: limit, clientCheckInterval, stallTimeout, timeout } = limits;
   const checked = { ...database, clientCheckInterval };
-  const plantExports = createPlantExports({ database: checked, limit, timeout, trace });
+  const { open, inProgress, rows } = createPlantExports({ database: checked, limit, timeout, trace });
+
+  const exportPlants: RequestHandler = async (request, response) => {
+    if (request.httpVersion === '1.0') throw new StoreError('requestNotHttp', NEEDS_CHUNKS);
+    const { format, tag, q: nameContains } = parseParameters(exportQuerySchema, request.query);
+    const { tokenName: holder = '' } = response.locals;
+    const progress = { rows: 0 };
+    const signal = AbortSignal.any([request.signal, watchToken(request, response)]);
+    const pieces = await open({ holder, format, tag, nameContains, progress, signal });
+    response.setHeader('Content-Type', rowWriters[format].type);
+    response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);
+    if (request.method === 'HEAD') pieces.destroy();
+    else {
+      response.locals.progress = progress;
+      response.setTimeout(stallTimeout);
+      // Also while the client reads nothing.
+      const failed = new AbortController();
+      pieces.once('error', (error) => failed.abort(error));
+      const ended = AbortSignal.any([signal, failed.signal]);
+      // Unlike `pipeline`, leaves the response to the error handler, which logs the error and closes the connection
+      // without the last chunk (RFC 9112 §7.1), so that the client detects the incomplete response.
+      for await (const piece of pieces) if (!response.write(piece)) await once(response, 'drain', { signal: ended });
+    }
+    response.end();
+  };
+
   return {
-    addRoutes: addExportRoutes({ plantExports, requireReadScope, watchToken, stallTimeout }),
-    inProgress: plantExports.inProgress,
-    rows: plantExports.rows,
+    /** Call it before `/plants/:id` is added, which also matches the path. */
+    addRoutes: (router: Router): void =>
+      void router.route('/plants/export').get(requireReadScope, exportPlants).all(handleOtherMethods()),
+    inProgress,
+    /** Plants read by all exports since the process started. */
+    rows,
   };
 };

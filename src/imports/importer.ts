@@ -1,6 +1,13 @@
 import { type BulkTrace, createSlots, untraced } from '../batching/bulk.ts';
 import { StoreError } from '../errors.ts';
-import { type ImportCounts, type ImportOptions, type ImportSummary, NO_COUNTS, type ReadRows } from './import.ts';
+import {
+  addCounts,
+  type ImportCounts,
+  type ImportOptions,
+  type ImportSummary,
+  NO_COUNTS,
+  type ReadRows,
+} from './import.ts';
 import { ImportInterruptedError } from './import-errors.ts';
 import { importPlants } from './import-plants.ts';
 import type { ImportSessions } from './import-session.ts';
@@ -8,12 +15,11 @@ import type { ImportSessions } from './import-session.ts';
 type ImporterOptions = {
   sessions: ImportSessions;
   limits: { count: number; lockTimeout: number };
-  countRows?: ((added: ImportCounts) => void) | undefined;
   trace?: BulkTrace | undefined;
 };
 
 /** How an import ended. `refused`: too many rows failed. `unknown`: the connection was lost during the commit. */
-export type ImportEnd = ImportCounts & {
+type ImportEnd = ImportCounts & {
   outcome: 'completed' | 'refused' | 'interrupted' | 'unknown';
   /** Only present if too many rows failed. */
   stoppedAt?: number;
@@ -29,10 +35,11 @@ type Import = {
 };
 
 /** Runs imports, within their slots. */
-export const createImporter = ({ sessions, limits, countRows, trace = untraced }: ImporterOptions) => {
+export const createImporter = ({ sessions, limits, trace = untraced }: ImporterOptions) => {
   const { count, lockTimeout } = limits;
   const slots = createSlots(count, 'imports');
   const inProgress = new Set<AbortController>();
+  let rows = NO_COUNTS;
   let stopped: StoreError | undefined;
 
   /**
@@ -56,7 +63,7 @@ export const createImporter = ({ sessions, limits, countRows, trace = untraced }
           const summary = await importPlants(read, query, { sessions, lockTimeout, ending });
           const { created, replaced, skipped, failed, stoppedAt, isAccepted } = summary;
           const counts = { created, replaced, skipped, failed };
-          if (!query.dryRun) countRows?.(counts);
+          if (!query.dryRun) rows = addCounts(rows, counts);
           finish({ ...counts, outcome: isAccepted ? 'completed' : 'refused', ...(stoppedAt && { stoppedAt }) });
           return summary;
         } catch (error) {
@@ -74,6 +81,7 @@ export const createImporter = ({ sessions, limits, countRows, trace = untraced }
   return {
     run,
     inProgress: slots.taken,
+    rows: (): ImportCounts => rows,
     /** Ends the imports in progress, except those that are being committed, and refuses others. */
     stop: (): void => {
       stopped = new StoreError('stopping', 'The service is stopping.');
@@ -81,5 +89,3 @@ export const createImporter = ({ sessions, limits, countRows, trace = untraced }
     },
   };
 };
-
-export type Importer = ReturnType<typeof createImporter>;

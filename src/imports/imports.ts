@@ -1,10 +1,13 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response, Router } from 'express';
 import type { BulkTrace } from '../batching/bulk.ts';
+import { stringifyExact } from '../bodies/exact-json.ts';
+import { clientDisconnected } from '../bodies/gather-body.ts';
 import type { BodyLimits } from '../bodies/read-json-body.ts';
-import type { OutputBudget } from '../http/send-json.ts';
-import type { ImportCounts } from './import.ts';
+import { closeIfUnread, handleOtherMethods } from '../http/handle-error.ts';
+import { parseParameters } from '../http/parse-request.ts';
+import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
+import { importQuerySchema } from './import.ts';
 import { createImportBodyReader } from './import-body.ts';
-import { addImportRoutes } from './import-routes.ts';
 import { createImportSessions, type ImportDatabase } from './import-session.ts';
 import { createImporter } from './importer.ts';
 
@@ -15,23 +18,53 @@ type ImportsOptions = {
   /** The maximum size of an import, in bytes. */
   maxBytes: number | undefined;
   requireWriteScope: RequestHandler;
+  /** @returns a signal that is aborted with the error that ends the import */
   watchToken: (request: Request, response: Response) => AbortSignal;
   bodies: BodyLimits;
   outputBudget: OutputBudget;
-  countRows?: ((added: ImportCounts) => void) | undefined;
   trace?: BulkTrace | undefined;
 };
 
-/** The imports of a process. */
+/** The imports of a process: `POST /plants/import`. */
 export const createImports = (options: ImportsOptions) => {
-  const { database, limits, requireWriteScope, watchToken, bodies, maxBytes, outputBudget, countRows, trace } = options;
+  const { database, limits, requireWriteScope, watchToken, bodies, maxBytes, outputBudget, trace } = options;
   const sessions = createImportSessions({ ...database, ...limits });
-  const importer = createImporter({ sessions, limits, countRows, trace });
+  const importer = createImporter({ sessions, limits, trace });
   const readRows = createImportBodyReader({ bodies, maxBytes, rowTimeout: limits.rowTimeout });
-  const { assertSessions } = sessions;
+
+  const importPlants: RequestHandler = async (request, response) => {
+    const query = parseParameters(importQuerySchema, request.query);
+    sessions.assertSessions();
+    const startedAt = performance.now();
+    const { tokenName: token = '' } = response.locals;
+    const ending = new AbortController();
+    const end = (error: unknown) => ending.abort(error);
+    const watched = watchToken(request, response);
+    watched.addEventListener('abort', () => end(watched.reason));
+    response.once('close', () => end(clientDisconnected()));
+    if (response.destroyed) end(clientDisconnected());
+    let noRows: string | undefined;
+    const onNoRows = (message: string) => {
+      noRows = message;
+    };
+    const read = readRows(request, response, { delimiter: query.delimiter, onNoRows });
+    const { isAccepted, ...summary } = await importer.run({ token, query, read, ending }, (outcome) => {
+      const duration = Math.round(performance.now() - startedAt);
+      request.log.info({ token, ...query, ...outcome, duration }, 'import ended');
+    });
+    // The import stopped early because too many rows failed.
+    closeIfUnread(request, response);
+    response.status(isAccepted ? 200 : 400);
+    sendJsonText(response, stringifyExact({ ...summary, message: summary.message ?? noRows }), outputBudget);
+  };
+
   return {
-    addRoutes: addImportRoutes({ importer, assertSessions, requireWriteScope, watchToken, readRows, outputBudget }),
+    /** Call it before `/plants/:id` is added, which also matches the path. */
+    addRoutes: (router: Router): void =>
+      void router.route('/plants/import').post(requireWriteScope, importPlants).all(handleOtherMethods()),
     inProgress: importer.inProgress,
+    /** The rows of all imports since the process started, except dry runs. */
+    rows: importer.rows,
     connectionsInUse: sessions.inUse,
     stop: importer.stop,
     /** Closes the connections, also those in use. */

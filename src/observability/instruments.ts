@@ -2,19 +2,12 @@ import type { Logger } from 'pino';
 import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
 import type { Config } from '../config/config.ts';
 import type { StoreError } from '../errors.ts';
-import type { InUse, MetricsOptions, PoolState, ServerState } from './metrics.ts';
+import type { MetricsOptions, Watched } from './metrics.ts';
 import { createMetricsServer } from './metrics-server.ts';
 
 type InstrumentsOptions = MetricsOptions & {
   config: Pick<Config, 'metrics' | 'tracing' | 'maxConnections'>;
   logger: Logger;
-};
-
-type Watched = {
-  pool: () => PoolState;
-  server: () => ServerState;
-  exportedPlants: () => number;
-  inUse: () => InUse;
 };
 
 /**
@@ -39,17 +32,10 @@ export const createInstruments = async (options: InstrumentsOptions) => {
       if (!measured || !traced) return measured ?? traced;
       return { ...traced, around: (notes, run) => measured.around(notes, () => traced.around(notes, run)) };
     },
-    /** Counts the rows of imports; undefined without metrics. */
-    countImportedRows: metrics?.countImportedRows,
     /** Makes an import or export a span; undefined without traces. */
     traceBulk: tracing?.traceBulk,
     /** Reads these with each scrape. */
-    watch: (read: Watched): void => {
-      metrics?.watchPool(read.pool);
-      metrics?.watchExportedPlants(read.exportedPlants);
-      metrics?.watchInUse(read.inUse);
-      metrics?.watchServer(read.server, config.maxConnections);
-    },
+    watch: (read: Watched): void => metrics?.watch(read),
     /**
      * Serves the metrics and health checks, except in a worker: there the primary process does.
      * @param assertReady throws a StoreError if the service cannot handle requests

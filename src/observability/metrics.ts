@@ -4,16 +4,24 @@ import { answer } from './ask-workers.ts';
 import { createQueueMetrics } from './queue-metrics.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 
-/** A pool of database connections. `waiting`: the statements that wait for a connection. */
-export type PoolState = Record<'open' | 'idle' | 'waiting' | 'limit', number>;
+const OUTCOMES = ['created', 'replaced', 'skipped', 'failed'] as const;
 
-/** What requests hold at this moment, by name. Each number is 0 while the service is idle. */
-export type InUse = Readonly<Record<string, number> & Record<'imports' | 'exports', number>>;
-
-/** `connections`: those that are open. The others are counted since the start. */
-export type ServerState = Record<'connections' | 'refusedConnections' | 'earlyRequests', number>;
+/** What is read with each scrape. */
+export type Watched = {
+  /** Of database connections. `waiting`: the statements that wait for a connection. */
+  pool: () => Record<'open' | 'idle' | 'waiting' | 'limit', number>;
+  /** `connections`: those that are open. The others are counted since the start. */
+  server: () => Record<'connections' | 'refusedConnections' | 'earlyRequests', number>;
+  /** Since the start, without dry runs. */
+  importedRows: () => Record<(typeof OUTCOMES)[number], number>;
+  /** Since the start. */
+  exportedPlants: () => number;
+  /** What requests hold at this moment, by name. Each number is 0 while the service is idle. */
+  inUse: () => Readonly<Record<string, number> & Record<'imports' | 'exports', number>>;
+};
 
 export type MetricsOptions = {
+  config: { maxConnections: number };
   /** The number of this process, if there are several: a label of its series, which the primary process serves. */
   worker?: number | undefined;
   /** @returns the number of log lines dropped so far */
@@ -21,7 +29,7 @@ export type MetricsOptions = {
 };
 
 /** The metrics for Prometheus. docs/reference/metrics.md is made from them. */
-export const createMetrics = ({ worker, droppedLines = () => 0 }: MetricsOptions) => {
+export const createMetrics = ({ config, worker, droppedLines = () => 0 }: MetricsOptions) => {
   const registry = new Registry();
   const registers = [registry];
   if (worker !== undefined) {
@@ -60,17 +68,14 @@ export const createMetrics = ({ worker, droppedLines = () => 0 }: MetricsOptions
   return {
     ...createRequestMetrics({ registry }),
     observeQueue: createQueueMetrics({ registry }),
-    countImportedRows: createImportCounter(registry),
-    watchExportedPlants: (read: () => number): void =>
-      watchTotal('plant_store_exported_plants_total', 'Plants read for exports.', read),
-    watchPool: (read: () => PoolState): void => {
+    watch: ({ pool, server, importedRows, exportedPlants, inUse }: Watched): void => {
       new Gauge({
         name: 'plant_store_database_connections',
         help: 'Open connections to PostgreSQL, by state: idle or used.',
         labelNames: ['state'],
         registers,
         collect() {
-          const { open, idle } = read();
+          const { open, idle } = pool();
           this.set({ state: 'idle' }, idle);
           this.set({ state: 'used' }, open - idle);
         },
@@ -78,58 +83,52 @@ export const createMetrics = ({ worker, droppedLines = () => 0 }: MetricsOptions
       watch(
         'plant_store_database_connections_limit',
         'Maximum number of connections to PostgreSQL (DATABASE_CONNECTIONS).',
-        () => read().limit,
+        () => pool().limit,
       );
       watch(
         'plant_store_database_waiting_statements',
         'Statements waiting for a connection to PostgreSQL.',
-        () => read().waiting,
+        () => pool().waiting,
       );
-    },
-    /** @param limit MAX_CONNECTIONS */
-    watchServer: (read: () => ServerState, limit: number): void => {
-      watch('plant_store_http_connections', 'Open connections of clients.', () => read().connections);
-      watch('plant_store_http_connections_limit', 'Maximum number of open connections (MAX_CONNECTIONS).', () => limit);
+      watch('plant_store_http_connections', 'Open connections of clients.', () => server().connections);
+      watch(
+        'plant_store_http_connections_limit',
+        'Maximum number of open connections (MAX_CONNECTIONS).',
+        () => config.maxConnections,
+      );
       watchTotal(
         'plant_store_http_refused_connections_total',
         'Connections closed at once, because MAX_CONNECTIONS were open and none was idle.',
-        () => read().refusedConnections,
+        () => server().refusedConnections,
       );
       watchTotal(
         'plant_store_http_early_requests_total',
         'Requests not carried out, because they came before the previous response on their connection was complete.',
-        () => read().earlyRequests,
+        () => server().earlyRequests,
       );
-    },
-    watchInUse: (read: () => InUse): void => {
-      watch('plant_store_imports_in_progress', 'Imports in progress.', () => read().imports);
-      watch('plant_store_exports_in_progress', 'Exports in progress.', () => read().exports);
+      new Counter({
+        name: 'plant_store_import_rows_total',
+        help: 'Imported rows by outcome. Dry runs are not counted.',
+        labelNames: ['outcome'],
+        registers,
+        collect() {
+          this.reset();
+          for (const outcome of OUTCOMES) this.inc({ outcome }, importedRows()[outcome]);
+        },
+      });
+      watchTotal('plant_store_exported_plants_total', 'Plants read for exports.', exportedPlants);
+      watch('plant_store_imports_in_progress', 'Imports in progress.', () => inUse().imports);
+      watch('plant_store_exports_in_progress', 'Exports in progress.', () => inUse().exports);
       new Gauge({
         name: 'plant_store_in_use',
         help: 'What requests hold at this moment, by resource. All are 0 while the service is idle.',
         labelNames: ['resource'],
         registers,
         collect() {
-          for (const [resource, count] of Object.entries(read())) this.set({ resource }, count);
+          for (const [resource, count] of Object.entries(inUse())) this.set({ resource }, count);
         },
       });
     },
     registry,
-  };
-};
-
-const OUTCOMES = ['created', 'replaced', 'skipped', 'failed'] as const;
-
-const createImportCounter = (registry: Registry) => {
-  const rows = new Counter({
-    name: 'plant_store_import_rows_total',
-    help: 'Imported rows by outcome. Dry runs are not counted.',
-    labelNames: ['outcome'],
-    registers: [registry],
-  });
-  // Starts each series at 0, because Prometheus sees no increase in a series that starts at 1.
-  for (const outcome of OUTCOMES) rows.inc({ outcome }, 0);
-  return (added: Record<(typeof OUTCOMES)[number], number>): void => {
-    for (const outcome of OUTCOMES) rows.inc({ outcome }, added[outcome]);
   };
 };
