@@ -1,34 +1,26 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
+import { useRawConnections } from '../support/raw-connections.ts';
 import { exchangeBytes } from '../support/raw-http.ts';
 import { useTestService } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const service = useTestService({ METRICS_PORT: '0' });
+const open = useRawConnections(service);
 let unlock = async () => {};
-const sockets: Socket[] = [];
 beforeEach(async () => {
   await service.database.query('TRUNCATE plants');
   service.log.splice(0);
 });
 afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
   await unlock();
   unlock = async () => {};
 });
 
 const port = () => Number(new URL(service.baseUrl).port);
-const open = async (text: string) => {
-  const socket = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true });
-  sockets.push(socket);
-  socket.on('error', () => {});
-  await once(socket, 'connect');
-  socket.write(text);
-  return socket;
-};
 const readAll = async (socket: Socket) => {
   let text = '';
   for await (const piece of socket.setEncoding('latin1')) text += piece;

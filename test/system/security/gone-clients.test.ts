@@ -1,10 +1,10 @@
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lockPlants } from '../../support/lock-plants.ts';
 import { blockedStatements, waitForBlocked } from '../../support/lock-table.ts';
+import { useRawConnections } from '../../support/raw-connections.ts';
 import { useTestService } from '../../support/use-test-service.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -12,26 +12,16 @@ import { waitUntil } from '../../support/wait-until.ts';
 const MAX_TIME = 10_000;
 
 const service = useTestService({ METRICS_PORT: '0' });
+const open = useRawConnections(service);
 let unlock = async () => {};
-const sockets: Socket[] = [];
 beforeEach(async () => {
   await service.database.query('TRUNCATE plants');
   service.log.splice(0);
 });
 afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
   await unlock();
   unlock = async () => {};
 });
-
-const open = async () => {
-  const port = Number(new URL(service.baseUrl).port);
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  socket.on('error', () => {});
-  sockets.push(socket);
-  await once(socket, 'connect');
-  return socket;
-};
 
 const header = (method: string, path: string, fields: Record<string, string | number> = {}) =>
   [
