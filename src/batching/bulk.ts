@@ -11,7 +11,7 @@ export const createSlots = (count: number, what: string) => {
   return {
     /** How many are taken. */
     taken: (): number => taken,
-    /** @returns a function that releases the slot, once. @throws {StoreError} 1500 */
+    /** @returns a function that releases the slot; call it once. @throws {StoreError} 1500 */
     take: (holder: string): (() => void) => {
       const own = held.get(holder) ?? 0;
       if (taken >= count) throw new StoreError('overloaded', `Too many ${what} are in progress. Try again later.`);
@@ -19,10 +19,7 @@ export const createSlots = (count: number, what: string) => {
         throw new StoreError('overloaded', `Too many ${what} of this token are in progress. Try again later.`);
       held.set(holder, own + 1);
       taken += 1;
-      let isHeld = true;
       return () => {
-        if (!isHeld) return;
-        isHeld = false;
         taken -= 1;
         const left = (held.get(holder) ?? 0) - 1;
         if (left > 0) held.set(holder, left);

@@ -12,9 +12,7 @@ export type Database = PrismaClient;
 /** The longest time to wait for a connection to PostgreSQL, in ms, so that clients get a response within 2 s. */
 export const CONNECT_TIMEOUT = 1500;
 
-/**
- * How long PostgreSQL may look for the next plant of an export, in ms.
- */
+/** How long PostgreSQL may look for the next plant of an export, in ms. */
 export const BULK_STATEMENT_TIMEOUT = 60_000;
 /** How long a statement of an import may wait for a lock, in ms. */
 export const BULK_LOCK_TIMEOUT = 60_000;
@@ -125,8 +123,8 @@ class KeepingPool extends Pool {
 }
 
 /**
- * The connection pool. Connections are opened on demand. The caller closes the pool, through `$disconnect` or
- * `Statements.close`. Through a pooler, the time limits of statements and locks are those of the role (see `assertTimeLimits`).
+ * The connection pool. Connections are opened on demand. The caller closes the pool, itself or through
+ * `$disconnect`. Through a pooler, the time limits of statements and locks are those of the role (see `assertTimeLimits`).
  */
 export const createPool = (options: PoolOptions): Pool => {
   const { url, connections, connectTimeout, statementTimeout, lockTimeout, onConnect } = options;

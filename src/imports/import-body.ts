@@ -11,7 +11,7 @@ import { readCsv } from './read-csv.ts';
 import { parseArray, readElements, readNdjson } from './read-json.ts';
 
 /** The media types of an import. */
-export const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;
+const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;
 
 /** Types that browsers and tools send for these: Windows takes CSV for a file of Excel, if that is installed. */
 const ALIASES = new Map<string, (typeof IMPORT_TYPES)[number]>([
@@ -40,13 +40,11 @@ type ImportBodyOptions = {
 
 type ReadOptions = Pick<ImportOptions, 'delimiter'> & { onNoRows: OnNoRows };
 
-type ArrayOptions = { signal: AbortSignal; onNoRows: OnNoRows };
-
-/** @throws {StoreError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader */
-export type ImportBodyReader = (request: Request, response: Response, options: ReadOptions) => ReadRows;
-
-/** Reads the rows of a request. Buffers a JSON array; streams the other formats. */
-export const createImportBodyReader = (options: ImportBodyOptions): ImportBodyReader => {
+/**
+ * Reads the rows of a request. Buffers a JSON array; streams the other formats.
+ * @throws {StoreError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader
+ */
+export const createImportBodyReader = (options: ImportBodyOptions) => {
   const { bodies, maxBytes = Number.POSITIVE_INFINITY, rowTimeout } = options;
   const readArray = createBodyReader({
     ...bodies,
@@ -55,25 +53,22 @@ export const createImportBodyReader = (options: ImportBodyOptions): ImportBodyRe
     parse: (bytes) => parseArray(decodeUtf8(bytes)),
   });
 
-  async function* readArrayRows(request: Request, response: Response, { signal, onNoRows }: ArrayOptions) {
-    const whenAborted = aborted(signal, request).then(() => {
-      throw signal.reason;
-    });
-    yield* readElements(await Promise.race([readArray(request, response), whenAborted]), onNoRows);
-  }
-
-  return (request, response, { delimiter, onNoRows }) => {
+  return (request: Request, response: Response, { delimiter, onNoRows }: ReadOptions): ReadRows => {
     const { type, encoding } = readContentType(IMPORT_TYPES, withoutAlias(request.headers['content-type']));
     const decompress = bodyDecompressor(request);
-    if (type === 'application/json') return ({ signal }) => readArrayRows(request, response, { signal, onNoRows });
+    if (type === 'application/json')
+      return async function* ({ signal }) {
+        const whenAborted = aborted(signal, request).then(() => {
+          throw signal.reason;
+        });
+        yield* readElements(await Promise.race([readArray(request, response), whenAborted]), onNoRows);
+      };
     return (ending) => {
       const { signal } = ending;
       sendContinue(request, response);
       const pieces = streamBody(request, { signal, isCompressed: decompress !== undefined });
-      const text = decodeText(
-        limitBytes(decompress ? decompress.stream(pieces) : pieces, { maxBytes, signal }),
-        encoding,
-      );
+      const bytes = limitBytes(decompress ? decompress.stream(pieces) : pieces, maxBytes, signal);
+      const text = decodeText(bytes, encoding);
       const onStalled = () => ending.abort(new StoreError('requestTooSlow', 'The body has had no row for too long.'));
       const options = { maxLineBytes: bodies.limit, delimiter, onNoRows };
       const rows = type === 'text/csv' ? readCsv(text, options) : readNdjson(text, options);
@@ -82,10 +77,8 @@ export const createImportBodyReader = (options: ImportBodyOptions): ImportBodyRe
   };
 };
 
-type ByteLimits = { maxBytes: number; signal: AbortSignal };
-
 /** @throws {StoreError} 1002; the reason of the signal, even within a piece that decompresses to many: 64 KiB can become 64 MB */
-async function* limitBytes(pieces: AsyncIterable<Buffer>, { maxBytes, signal }: ByteLimits): AsyncGenerator<Buffer> {
+async function* limitBytes(pieces: AsyncIterable<Buffer>, maxBytes: number, signal: AbortSignal) {
   let bytes = 0;
   for await (const piece of pieces) {
     signal.throwIfAborted();

@@ -38,7 +38,7 @@ export const createMetricsServer = ({ host, port, read, assertReady, logger }: M
         if (respond && ['GET', 'HEAD'].includes(method)) await respond(response);
         else response.writeHead(404).end();
       } catch (error) {
-        logger.error({ err: error }, 'failed to read metrics');
+        logger.error({ err: error }, 'a response on the port of the metrics failed');
         response.writeHead(500).end();
       }
     },

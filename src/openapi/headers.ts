@@ -31,7 +31,6 @@ export type HeaderName = keyof typeof headers;
 const STATUS_HEADERS: Record<number, HeaderName[]> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
-  409: ['Retry-After'],
   429: ['Retry-After', 'WWW-Authenticate'],
   503: ['Retry-After'],
 };

@@ -17,16 +17,13 @@ const challenge = (error?: string, scopes: readonly Scope[] = []) => ({
 
 type RequireScopeOptions = { verifyToken: VerifyToken; rateLimit: RateLimit | undefined };
 
-/** Creates middleware that requires all of the scopes. */
-export type RequireScope = (...scopes: Scope[]) => RequestHandler;
-
 /**
- * Requires a valid token with all of the scopes (RFC 6750 §2.1), and stores its name for the log. The rate limit counts
- * each request once: for the token's name, or for the client's address if there is no valid token.
+ * Creates middleware that requires a valid token with all of the scopes (RFC 6750 §2.1), and stores its name for the log. The
+ * rate limit counts each request once: for the token's name, or for the client's address if there is no valid token.
  */
-export const createRequireScope = ({ verifyToken, rateLimit }: RequireScopeOptions): RequireScope => {
+export const createRequireScope = ({ verifyToken, rateLimit }: RequireScopeOptions) => {
   const countFailed = createFailedTokens();
-  return (...scopes) =>
+  return (...scopes: Scope[]): RequestHandler =>
     async (request, response, next) => {
       const text = bearerToken(request);
       const token = text === undefined ? undefined : await verifyToken(text);
@@ -46,7 +43,7 @@ export const createRequireScope = ({ verifyToken, rateLimit }: RequireScopeOptio
     };
 };
 
-export const bearerToken = (request: Request): string | undefined =>
+const bearerToken = (request: Request): string | undefined =>
   /^Bearer +(\S.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trimEnd();
 
 /** The header lists all scopes that the operation requires (RFC 6750 §3.1); the message lists the missing ones. */
@@ -76,19 +73,12 @@ const oddityOf = (text: string): string => {
 
 /**
  * Checks the token of a request repeatedly until its response is sent, for requests that may take hours.
- * @returns a signal that is aborted with code 1101 once the token is revoked or expired
+ * @param options `interval`: in ms
+ * @returns a function whose signal is aborted with code 1101 once the token is revoked or expired
  */
-export type WatchToken = (request: Request, response: Response) => AbortSignal;
-
-type TokenWatchOptions = {
-  verifyToken: VerifyToken;
-  /** In ms. */
-  interval: number;
-};
-
 export const createTokenWatch =
-  ({ verifyToken, interval }: TokenWatchOptions): WatchToken =>
-  (request, response) => {
+  ({ verifyToken, interval }: { verifyToken: VerifyToken; interval: number }) =>
+  (request: Request, response: Response): AbortSignal => {
     const ending = new AbortController();
     const text = bearerToken(request) ?? '';
     const check = () =>
