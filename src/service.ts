@@ -86,7 +86,7 @@ export const createService = async (options: ServiceOptions) => {
     onFailed: (err, { name }) => logger.warn({ err }, `could not delete ${name}`),
   });
 
-  /** What requests hold at this moment. Each number is 0 while the store is idle. */
+  /** What requests hold at this moment. Each number is 0 while the service is idle. */
   const inUse = () => ({
     ...server.inUse(),
     ...plants.inUse(),

@@ -23,12 +23,9 @@ type Described = { name: string; help: string; type: string; labelNames: string[
 
 /** Each kind of metric that createMetrics can make, as a service makes them. */
 const createAll = (): Registry => {
-  const { registry, ...metrics } = createMetrics({});
+  const { registry, watch } = createMetrics({ config: { maxConnections: 0 } });
   const nothing = () => ({}) as never;
-  metrics.watchPool(nothing);
-  metrics.watchServer(nothing, 0);
-  metrics.watchInUse(nothing);
-  metrics.watchExportedPlants(nothing);
+  watch({ pool: nothing, server: nothing, importedRows: nothing, exportedPlants: nothing, inUse: nothing });
   return registry;
 };
 
