@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { stringifyExact } from '../bodies/exact-json.ts';
@@ -174,12 +175,9 @@ export const importFiles = async (
           });
         };
         const ending = new AbortController();
-        const onInterrupted = () => ending.abort(new OperationalError('Interrupted.'));
-        signal.addEventListener('abort', onInterrupted);
-        if (signal.aborted) onInterrupted();
+        using _listener = addAbortListener(signal, () => ending.abort(new OperationalError('Interrupted.')));
         const settings = { sessions, lockTimeout: BULK_LOCK_TIMEOUT, ending, onProgress };
         const { errors, stopped, ...counts } = await importFile(read, options, settings);
-        signal.removeEventListener('abort', onInterrupted);
         current = { step: 'reading', rows: 0 };
         Object.assign(outcome, addCounts(outcome, counts));
         outcome.errors.push(...errors.map((error) => ({ file, ...error })));
