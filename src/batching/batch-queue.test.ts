@@ -155,6 +155,23 @@ describe('createBatchQueue', () => {
     expect(await waiting).toBe('overloaded');
   });
 
+  test('waits for the gather time again after the batch that ended the wait before', async () => {
+    const { add, sent, end } = start({ batches: 3, gatherTime: 2000 });
+    for (const id of [1, 2, 3]) add(id);
+    await turn();
+    add(4);
+    await turn();
+    await end(0);
+    expect(sent()).toEqual([[1, 2, 3], [4]]);
+    for (const id of [5, 6, 7]) add(id);
+    await turn();
+    add(8);
+    await turn();
+    expect(sent()).toHaveLength(3);
+    await pass(2000);
+    expect(sent()[3]).toEqual([8]);
+  });
+
   test('rejects items immediately while the queue is full, and accepts them again once there is room', async () => {
     const { add, end } = start({ queueItems: 2 });
     add(1);
