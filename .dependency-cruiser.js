@@ -10,7 +10,7 @@ const everywhere = ['errors.ts'];
  */
 const mayImport = {
   http: ['quote-value.ts'],
-  bodies: ['quote-value.ts'],
+  bodies: ['http', 'quote-value.ts'],
   server: ['http'],
   openapi: ['http'],
   database: ['generated'],

@@ -3,11 +3,11 @@ import type { Logger } from 'pino';
 import type { Config } from './config/config.ts';
 import { addDocumentationRoutes } from './documentation/documentation-routes.ts';
 import { createIndexRoutes } from './documentation/index-routes.ts';
+import type { Hold } from './http/byte-budget.ts';
 import { checkHeaders } from './http/check-headers.ts';
 import { createErrorHandler, rejectUnknownPath } from './http/handle-error.ts';
 import { parseQuery } from './http/parse-request.ts';
 import { createCors, setDefaultHeaders } from './http/response-headers.ts';
-import type { OutputBudget } from './http/send-json.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { toStoreError } from './to-store-error.ts';
@@ -21,11 +21,11 @@ type AppOptions = {
   /** Add the operations on plants, in the order in which paths are matched. */
   features: readonly ((router: Router) => void)[];
   health: Router;
-  outputBudget: OutputBudget;
+  hold: Hold;
 };
 
 /** The middleware and routes, in the order in which they handle a request. */
-export const createApp = ({ config, logger, observers, features, health, outputBudget }: AppOptions): Express => {
+export const createApp = ({ config, logger, observers, features, health, hold }: AppOptions): Express => {
   const { basePath, corsOrigins, trustProxy } = config;
   const app = express();
   app.disable('x-powered-by');
@@ -49,6 +49,6 @@ export const createApp = ({ config, logger, observers, features, health, outputB
   app.use(createIndexRoutes({ basePath }));
   app.use(health);
   app.use(rejectUnknownPath);
-  app.use(createErrorHandler({ basePath, toStoreError, outputBudget }));
+  app.use(createErrorHandler({ basePath, toStoreError, hold }));
   return app;
 };

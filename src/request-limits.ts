@@ -46,17 +46,13 @@ export type RequestLimits = {
     /** How long the statement in progress may take to end after an import was cancelled. Then its connection is closed. */
     grace: number;
   };
-  /** The maximum number of large request bodies that are read concurrently. */
-  bodySlots: number;
-  /** The maximum size of all responses that wait to be sent, in bytes. */
-  outputBytes: number;
+  /** How much the bodies of single requests and the responses may hold, in bytes. */
+  heldBytes: number;
   linger: LingerTimes;
 };
 
-/** The memory for large request bodies, in bytes. */
-const BODY_BYTES = 16_777_216;
-const MAX_BODY_SLOTS = 16;
-const OUTPUT_BYTES = 33_554_432;
+/** Twelve of the largest bodies that the configuration allows. */
+const HELD_BYTES = 50_331_648;
 const EXPORTS = { count: 2, stallTimeout: 60_000, clientCheckInterval: CLIENT_CHECK_INTERVAL };
 const MAX_IMPORTS = 4;
 const ROW_TIMEOUT = 60_000;
@@ -72,7 +68,6 @@ export const limitRequests = ({
   exportTimeout,
   queueLimit,
   databaseConnections,
-  bodyLimit,
 }: Config): RequestLimits => {
   const lookUpTimeout = requestTimeout / 5;
   // Less than the deadline of an item, so that a hanging statement fails while the items behind it still have time.
@@ -89,9 +84,7 @@ export const limitRequests = ({
     deadline: (requestTimeout * 4) / 5,
   };
   return {
-    // 16 with the default BODY_LIMIT.
-    bodySlots: Math.min(MAX_BODY_SLOTS, Math.max(2, Math.floor(BODY_BYTES / bodyLimit))),
-    outputBytes: OUTPUT_BYTES,
+    heldBytes: HELD_BYTES,
     linger: LINGER_TIMES,
     exports: { ...EXPORTS, timeout: exportTimeout },
     lookUpTimeout,

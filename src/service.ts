@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import { createWatchedQueues } from './batching/batch-queue.ts';
-import { createBodySlots } from './bodies/body-slots.ts';
+import { createTurns } from './bodies/read-json-body.ts';
 import type { Config } from './config/config.ts';
 import { createDatabase, createPool, describePool } from './database/database.ts';
 import { startSweeping } from './database/sweep.ts';
 import { createExports } from './exports/exports.ts';
 import { createHealth } from './health/health.ts';
-import { createOutputBudget } from './http/send-json.ts';
+import { createByteBudget } from './http/byte-budget.ts';
 import { createImports } from './imports/imports.ts';
 import { createDatabaseWatch } from './observability/database-watch.ts';
 import { createInstruments } from './observability/instruments.ts';
@@ -53,24 +53,25 @@ export const createService = async (options: ServiceOptions) => {
   const { requireScope, watchToken } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
   const health = createHealth({ database: connecting, timeout: limits.lookUpTimeout, warn });
+  const budget = createByteBudget({ limit: limits.heldBytes });
   const bodies = {
     limit: config.bodyLimit,
     timeout: requestTimeout,
-    slots: createBodySlots({ count: limits.bodySlots }),
+    hold: budget.hold,
+    inTurn: createTurns(),
   };
-  const outputBudget = createOutputBudget({ limit: limits.outputBytes });
 
-  const plants = createPlants({ database, limits, retention, observeQueue, requireScope, bodies, outputBudget });
+  const plants = createPlants({ database, limits, retention, observeQueue, requireScope, bodies });
   const imports = createImports({
     database: sessions,
     limits: limits.imports,
     maxBytes: config.importLimit,
-    ...{ requireWriteScope, watchToken, bodies, outputBudget, trace },
+    ...{ requireWriteScope, watchToken, bodies, trace },
   });
   const exports = createExports({ database: sessions, limits: limits.exports, requireReadScope, watchToken, trace });
   // The last one has `/plants/:id`, which also matches the paths of the others.
   const features = [exports.addRoutes, imports.addRoutes, plants.addRoutes];
-  const app = createApp({ config, logger, observers, features, health: health.routes, outputBudget });
+  const app = createApp({ config, logger, observers, features, health: health.routes, hold: budget.hold });
   const server = createHttpServer({
     handler: app,
     classes: createMessageClasses(app),
@@ -91,8 +92,7 @@ export const createService = async (options: ServiceOptions) => {
     ...server.inUse(),
     ...plants.inUse(),
     ...queues.inUse(),
-    bodies: bodies.slots.inUse(),
-    responseBytes: outputBudget.bytes(),
+    ...budget.inUse(),
     imports: imports.inProgress(),
     exports: exports.inProgress(),
     connections: pool.totalCount - pool.idleCount + imports.connectionsInUse(),
@@ -100,6 +100,7 @@ export const createService = async (options: ServiceOptions) => {
   instruments.watch({
     pool: () => describePool(pool),
     server: server.counts,
+    dropped: budget.dropped,
     importedRows: imports.rows,
     exportedPlants: exports.rows,
     inUse,

@@ -207,7 +207,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       queueBytes -= entry.bytes;
       if (entry.state === 'settled') continue;
       if (entry.isAbandoned()) {
-        entry.settle(new StoreError('overloaded', 'The client disconnected.'));
+        entry.settle(new StoreError('overloaded'));
         continue;
       }
       const refusal = refuse(entry.item);

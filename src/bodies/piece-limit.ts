@@ -1,14 +1,18 @@
-import { FREE_PIECES, MIN_AVERAGE_PIECE } from './gather-body.ts';
+import { StoreError } from '../errors.ts';
 
 const [LINE_FEED, CARRIAGE_RETURN, SPACE] = [10, 13, 32];
+/** The memory that a piece takes in addition to its bytes, in bytes. A piece can be a single byte. */
+export const PIECE_OVERHEAD = 256;
+/** A one-byte piece costs as much CPU time as a large one. After FREE_PIECES, pieces must average MIN_AVERAGE_PIECE bytes. */
+export const FREE_PIECES = 1000;
+export const MIN_AVERAGE_PIECE = 64;
 /** A client may write each row as a piece, and its line end as another. */
 const PIECES_PER_LINE = 2;
 /** In bytes that are not blank. No row is shorter. */
 const MIN_LINE = 2;
 
 /**
- * Limits the pieces of a streamed body, because a piece of one byte costs as much CPU time as a large one: FREE_PIECES, and one for
- * each MIN_AVERAGE_PIECE bytes.
+ * Limits the pieces of a streamed body: FREE_PIECES, and one for each MIN_AVERAGE_PIECE bytes.
  * @param hasLines allows PIECES_PER_LINE more for each line that ends in a small piece, however short the rows are
  */
 export const createPieceLimit = ({ hasLines }: { hasLines: boolean }) => {
@@ -36,3 +40,6 @@ export const createPieceLimit = ({ hasLines }: { hasLines: boolean }) => {
     },
   };
 };
+
+export const tooManyPieces = (): StoreError =>
+  new StoreError('bodyTooLarge', `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes.`);

@@ -1,12 +1,11 @@
-import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import { StoreError } from '../errors.ts';
-import type { BodySlots } from './body-slots.ts';
-import { createByteBuffer } from './byte-buffer.ts';
+import type { Hold } from '../http/byte-budget.ts';
 import { bodyDecompressor } from './decompress.ts';
 import { parseExactJson } from './exact-json.ts';
-import { bodyTooLarge, clientDisconnected, gatherBody } from './gather-body.ts';
 import { readContentType } from './media-type.ts';
+import { FREE_PIECES, MIN_AVERAGE_PIECE, PIECE_OVERHEAD, tooManyPieces } from './piece-limit.ts';
 
 /** How much compression can add to incompressible data, in bytes. */
 const COMPRESSION_OVERHEAD = 1024;
@@ -22,7 +21,8 @@ export type BodyLimits = {
   limit: number;
   /** How long the client may take to send it, in ms. */
   timeout: number;
-  slots: BodySlots;
+  hold: Hold;
+  inTurn: InTurn;
 };
 
 type BodyReaderOptions<Body> = BodyLimits & {
@@ -30,12 +30,23 @@ type BodyReaderOptions<Body> = BodyLimits & {
   parse: (bytes: Buffer) => Body;
 };
 
+/** Runs tasks one at a time, in order. After each, other events get a turn, so that small requests are not delayed. */
+export type InTurn = <Result>(task: () => Promise<Result>) => Promise<Result>;
+
+export const createTurns = (): InTurn => {
+  let last: Promise<unknown> = Promise.resolve();
+  return (task) => {
+    const result = last.then(task);
+    last = result.catch(() => {}).then(() => setImmediate());
+    return result;
+  };
+};
+
 /**
- * A compressed body is decompressed once it is complete, so a slow client holds only as much memory as it sent. A small one
- * is decompressed at once: each of zlib's streams holds 60 KiB, and 20,000 clients may send one.
+ * A compressed body is decompressed once it is complete, so a slow client holds only as much memory as it sent.
  */
 export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyReader<Body> => {
-  const { limit, timeout, slots, mediaTypes, parse } = options;
+  const { limit, hold, inTurn, mediaTypes, parse } = options;
   const maxSmall = Math.min(LARGE_BODY, limit);
   return async (request, response) => {
     readContentType(mediaTypes, request.headers['content-type']);
@@ -43,26 +54,93 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
     if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
     sendContinue(request, response);
-    const { bytes, release } = await gatherBody(request, response, { limit: maxBytes, timeout, slots });
-    try {
-      const small = bytes.length <= LARGE_BODY && (decompress ? decompress.atOnce(bytes, maxSmall) : bytes);
-      if (small) return parse(small);
-      return await slots.parseInTurn(async () => {
+    let pieces: Buffer[] = await gatherBody(request, response, { ...options, maxBytes });
+    const size = pieces.reduce((sum, { length }) => sum + length, 0);
+    /** @returns undefined if the body has more than `max` bytes */
+    const join = (max: number) => {
+      const bytes = Buffer.concat(pieces);
+      return decompress ? decompress.atOnce(bytes, max) : bytes;
+    };
+    const small = size <= LARGE_BODY ? join(maxSmall) : undefined;
+    if (small) return parse(small);
+    return new Promise((resolve, reject) => {
+      const drop = () => {
+        pieces = [];
+        response.locals.isDropped = true;
+        reject(requestDropped());
+      };
+      // A compressed body counts as what it may become, because many that wait would take long to parse.
+      hold(response, { kind: 'bodies', bytes: decompress ? limit : size, drop });
+      const parseLarge = async () => {
         if (response.destroyed) throw clientDisconnected();
-        return parse(decompress ? await concatUpTo(limit, decompress.stream(Readable.from([bytes]))) : bytes);
-      });
-    } finally {
-      release();
-    }
+        if (response.locals.isDropped) return;
+        const bytes = join(limit);
+        pieces = [];
+        if (bytes === undefined) throw bodyTooLarge(limit);
+        resolve(parse(bytes));
+        // Its text can take two bytes for each of them, until it is stored.
+        hold(response, { kind: 'bodies', bytes: 2 * bytes.length, drop });
+      };
+      inTurn(parseLarge).catch(reject);
+    });
   };
 };
 
-/** @throws {StoreError} 1002; the errors of `pieces` */
-const concatUpTo = async (limit: number, pieces: AsyncIterable<Buffer>): Promise<Buffer> => {
-  const body = createByteBuffer(limit);
-  for await (const piece of pieces) if (!body.add(piece)) throw bodyTooLarge(limit);
-  return body.bytes();
+type GatherOptions = Pick<BodyLimits, 'limit' | 'timeout' | 'hold'> & {
+  /** The maximum number of bytes, which may be compressed. */
+  maxBytes: number;
 };
+
+/**
+ * Reads the body of a request without decompressing it. Stops reading and frees the memory if the body is too large, the client
+ * disconnects or is too slow, the response ends first, or the budget drops it. (`raw-body` cannot be interrupted.)
+ * @throws {StoreError} 1000, 1002, 1203, 1500
+ */
+const gatherBody = (request: Request, response: Response, { limit, maxBytes, timeout, hold }: GatherOptions) =>
+  new Promise<Buffer[]>((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    const length = Number(request.headers['content-length']);
+    let size = 0;
+    const settle = () => {
+      clearTimeout(deadline);
+      request.off('data', onData).off('end', onEnd);
+      response.off('close', onClose);
+    };
+    const fail = (error: StoreError) => {
+      settle();
+      request.pause();
+      reject(error);
+    };
+    const drop = () => fail(requestDropped());
+    const onData = (piece: Buffer) => {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > maxBytes) return fail(bodyTooLarge(limit));
+      const { length: count } = pieces;
+      if (count > FREE_PIECES && size < count * MIN_AVERAGE_PIECE) return fail(tooManyPieces());
+      // Most bodies are complete with their first piece, and parsed at once.
+      if (size !== length) hold(response, { kind: 'bodies', bytes: size + count * PIECE_OVERHEAD, drop });
+    };
+    const onEnd = () => {
+      settle();
+      resolve(pieces);
+    };
+    const onClose = () => fail(new StoreError('bodyNotJson', 'The body ended early.'));
+    // First handles data that arrived while the process was busy.
+    const onTimeout = () => fail(new StoreError('requestTooSlow'));
+    const deadline = setTimeout(() => setImmediate().then(onTimeout), timeout);
+    if (response.destroyed) return onClose();
+    request.on('data', onData).on('end', onEnd);
+    response.on('close', onClose);
+  });
+
+const bodyTooLarge = (limit: number): StoreError =>
+  new StoreError('bodyTooLarge', `The body must be at most ${limit} bytes.`);
+
+export const clientDisconnected = (): StoreError => new StoreError('bodyNotJson', 'The client disconnected.');
+
+const requestDropped = () =>
+  new StoreError('overloaded', 'The requests in progress with this token hold too much memory. Try again later.');
 
 /** A client may wait for 100 Continue before it sends its body (RFC 9110 §10.1.1). HTTP/1.0 does not have it. */
 export const sendContinue = (request: Request, response: Response) => {

@@ -1,14 +1,11 @@
 import type { Request } from 'express';
-import { resumeReading, tooManyPieces } from './gather-body.ts';
-import { createPieceLimit } from './piece-limit.ts';
+import { createPieceLimit, PIECE_OVERHEAD, tooManyPieces } from './piece-limit.ts';
 
 /**
  * How much to read ahead, in bytes. It is large because Node.js notices that a client has disconnected only after reading
  * everything that the client sent.
  */
 const MAX_AHEAD = 8_388_608;
-/** The memory that a piece takes in addition to its bytes, in bytes. A piece can be a single byte. */
-const PIECE_OVERHEAD = 256;
 /** How much to hand on at once, in bytes. Small pieces are merged, because each has a cost in all that reads the body. */
 const MAX_MERGED = 65_536;
 
@@ -101,7 +98,11 @@ export const streamBody = (
         close();
         return { done: true, value: undefined };
       }
-      if (ahead <= MAX_AHEAD && request.isPaused()) resumeReading(request);
+      if (ahead <= MAX_AHEAD && request.isPaused()) {
+        request.resume();
+        // Node.js assumes that the socket is already flowing, so it would stay paused.
+        request.socket.resume();
+      }
       return { done: false, value: piece };
     },
     // Does not wait for a pending `next`, as that of a generator would: it waits for the client.

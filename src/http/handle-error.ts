@@ -1,7 +1,8 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import { StoreError } from '../errors.ts';
+import type { Hold } from './byte-budget.ts';
 import { toErrorResponse } from './error-response.ts';
-import { JSON_TYPE, type OutputBudget, sendText } from './send-json.ts';
+import { JSON_TYPE, sendText } from './send-json.ts';
 
 /**
  * Node.js discards the rest of a body to keep the connection for the next request. If the rest may exceed this, in
@@ -24,12 +25,12 @@ const PROBLEM = 'application/problem+json';
 type ErrorHandlerOptions = {
   basePath: string;
   toStoreError: (thrown: unknown) => StoreError;
-  outputBudget: OutputBudget;
+  hold: Hold;
 };
 
 /** The last handler. Responds to every error with an Error or problem details, and passes the cause to the log. */
 export const createErrorHandler =
-  ({ basePath, toStoreError, outputBudget }: ErrorHandlerOptions): ErrorRequestHandler =>
+  ({ basePath, toStoreError, hold }: ErrorHandlerOptions): ErrorRequestHandler =>
   (thrown, request, response, next) => {
     // The client is gone, and the request is logged.
     if (response.destroyed) return;
@@ -43,7 +44,7 @@ export const createErrorHandler =
     // The contract's Error is the default, even for clients that accept neither (RFC 9110 §12.5.1).
     const isProblem = request.accepts(['application/json', PROBLEM]) === PROBLEM;
     const text = JSON.stringify(isProblem ? toProblem(basePath) : body);
-    sendText(response, isProblem ? PROBLEM : JSON_TYPE, text, outputBudget);
+    sendText(response, isProblem ? PROBLEM : JSON_TYPE, text, hold);
   };
 
 /** The maximum number of characters of a path in a message. */

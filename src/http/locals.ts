@@ -12,6 +12,8 @@ declare module 'express-serve-static-core' {
     tokenName?: string;
     /** The id of the plant that the request creates, reads or changes. */
     plantId?: bigint;
+    /** Whether its body was dropped: its change must not be sent to PostgreSQL any more. */
+    isDropped?: boolean;
     /** How many requests have failed with this error in this second. */
     failures?: number;
     /** The error that the response reports. */

@@ -48,6 +48,8 @@ export const createImportBodyReader = (options: ImportBodyOptions) => {
   const { bodies, maxBytes = Number.POSITIVE_INFINITY, rowTimeout } = options;
   const readArray = createBodyReader({
     ...bodies,
+    // An import has a slot instead.
+    hold: () => {},
     limit: Math.min(bodies.limit, maxBytes),
     mediaTypes: ['application/json'],
     parse: (bytes) => parseArray(decodeUtf8(bytes)),

@@ -1,11 +1,11 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
 import type { BulkTrace } from '../batching/bulk.ts';
 import { stringifyExact } from '../bodies/exact-json.ts';
-import { clientDisconnected } from '../bodies/gather-body.ts';
+import { clientDisconnected } from '../bodies/read-json-body.ts';
 import type { BodyLimits } from '../bodies/read-json-body.ts';
 import { closeIfUnread, handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
-import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
+import { sendJsonText } from '../http/send-json.ts';
 import { importQuerySchema } from './import.ts';
 import { createImportBodyReader } from './import-body.ts';
 import { createImportSessions, type ImportDatabase } from './import-session.ts';
@@ -21,13 +21,12 @@ type ImportsOptions = {
   /** @returns a signal that is aborted with the error that ends the import */
   watchToken: (request: Request, response: Response) => AbortSignal;
   bodies: BodyLimits;
-  outputBudget: OutputBudget;
   trace?: BulkTrace | undefined;
 };
 
 /** The imports of a process: `POST /plants/import`. */
 export const createImports = (options: ImportsOptions) => {
-  const { database, limits, requireWriteScope, watchToken, bodies, maxBytes, outputBudget, trace } = options;
+  const { database, limits, requireWriteScope, watchToken, bodies, maxBytes, trace } = options;
   const sessions = createImportSessions({ ...database, ...limits });
   const importer = createImporter({ sessions, limits, trace });
   const readRows = createImportBodyReader({ bodies, maxBytes, rowTimeout: limits.rowTimeout });
@@ -55,7 +54,7 @@ export const createImports = (options: ImportsOptions) => {
     // The import stopped early because too many rows failed.
     closeIfUnread(request, response);
     response.status(isAccepted ? 200 : 400);
-    sendJsonText(response, stringifyExact({ ...summary, message: summary.message ?? noRows }), outputBudget);
+    sendJsonText(response, stringifyExact({ ...summary, message: summary.message ?? noRows }), bodies.hold);
   };
 
   return {

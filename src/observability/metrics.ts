@@ -12,6 +12,8 @@ export type Watched = {
   pool: () => Record<'open' | 'idle' | 'waiting' | 'limit', number>;
   /** `connections`: those that are open. The others are counted since the start. */
   server: () => Record<'connections' | 'refusedConnections' | 'earlyRequests', number>;
+  /** Since the start. */
+  dropped: () => Record<'bodies' | 'responses', number>;
   /** Since the start, without dry runs. */
   importedRows: () => Record<(typeof OUTCOMES)[number], number>;
   /** Since the start. */
@@ -68,7 +70,7 @@ export const createMetrics = ({ config, worker, droppedLines = () => 0 }: Metric
   return {
     ...createRequestMetrics({ registry }),
     observeQueue: createQueueMetrics({ registry }),
-    watch: ({ pool, server, importedRows, exportedPlants, inUse }: Watched): void => {
+    watch: ({ pool, server, dropped, importedRows, exportedPlants, inUse }: Watched): void => {
       new Gauge({
         name: 'plant_store_database_connections',
         help: 'Open connections to PostgreSQL, by state: idle or used.',
@@ -106,6 +108,9 @@ export const createMetrics = ({ config, worker, droppedLines = () => 0 }: Metric
         'Requests not carried out, because they came before the previous response on their connection was complete.',
         () => server().earlyRequests,
       );
+      const reason = 'because requests of its token or address held the most memory, and too much in all.';
+      watchTotal('plant_store_http_dropped_bodies_total', `Bodies dropped, ${reason}`, () => dropped().bodies);
+      watchTotal('plant_store_http_dropped_responses_total', `Responses dropped, ${reason}`, () => dropped().responses);
       new Counter({
         name: 'plant_store_import_rows_total',
         help: 'Imported rows by outcome. Dry runs are not counted.',

@@ -3,7 +3,7 @@ import { type BodyLimits, createBodyReader, parseJson } from '../bodies/read-jso
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { evaluatePreconditions, parsePreconditions } from '../http/preconditions.ts';
-import { type OutputBudget, sendJsonText } from '../http/send-json.ts';
+import { sendJsonText } from '../http/send-json.ts';
 import type { KeyReader } from '../idempotency/keyed-request.ts';
 import {
   cursorAfter,
@@ -29,9 +29,7 @@ type PlantRoutesOptions = {
   /** For PATCH: its response contains the stored plant, so it also reads. */
   requireBothScopes: RequestHandler;
   readKey: KeyReader;
-  /** The maximum size of a body, in bytes, and the slots for large ones. */
   bodies: BodyLimits;
-  outputBudget: OutputBudget;
 };
 
 /** A JSON Merge Patch (RFC 7396). Many clients send any JSON as application/json. */
@@ -39,7 +37,8 @@ const PATCH_TYPES = ['application/merge-patch+json', 'application/json'];
 
 /** Adds the operations on plants (specification §4). The token is checked before the body is read. */
 export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) => {
-  const { plants, requireReadScope, requireWriteScope, requireBothScopes, readKey, bodies, outputBudget } = options;
+  const { plants, requireReadScope, requireWriteScope, requireBothScopes, readKey, bodies } = options;
+  const { hold } = bodies;
   const readJson = createBodyReader({ ...bodies, parse: parseJson, mediaTypes: ['application/json'] });
   const readMergePatch = createBodyReader({ ...bodies, parse: parseJson, mediaTypes: PATCH_TYPES });
   // Separate functions, because a handler that waits for the database keeps all its variables in memory.
@@ -54,13 +53,15 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     locals.plantId = id;
     return id;
   };
+  /** Whether a change must not be made any more. */
+  const isAbandoned = (response: Response) => () => response.destroyed || response.locals.isDropped === true;
   const sendPlant = (response: Response, { name, tag }: StoredPlant) =>
-    sendJsonText(response, JSON.stringify({ name, tag } satisfies Plant), outputBudget);
+    sendJsonText(response, JSON.stringify({ name, tag } satisfies Plant), hold);
   const update = async (request: Request, response: Response, change: PlantChange) => {
     const id = readId(request, response);
     const preconditions = parsePreconditions(request);
     const keyed = await readKey(request, response, () => JSON.stringify(change));
-    const plant = await plants.change({ id, change, preconditions, keyed }, () => response.destroyed);
+    const plant = await plants.change({ id, change, preconditions, keyed }, isAbandoned(response));
     sendPlant(response, plant as StoredPlant);
   };
 
@@ -68,16 +69,16 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     .route('/plants')
     .get(requireReadScope, async (request, response) => {
       const { limit, cursor, id: ids, tag, q } = parseParameters(plantQuerySchema, request.query);
-      const page = await plants.list({ limit, after: cursor, ids, tag, nameContains: q }, () => response.destroyed);
+      const page = await plants.list({ limit, after: cursor, ids, tag, nameContains: q }, isAbandoned(response));
       const lastId = page.ids.at(-1);
       if (page.hasNext && lastId !== undefined) response.set('Link', linkToNext(request, cursorAfter(lastId)));
-      sendJsonText(response, representPage(page), outputBudget);
+      sendJsonText(response, representPage(page), hold);
     })
     .post(requireWriteScope, async (request, response) => {
       const plant = await readNewPlant(request, response);
       response.locals.plantId = plant.id;
       const keyed = await readKey(request, response, () => representPlant(plant));
-      await plants.create(plant, () => response.destroyed, keyed);
+      await plants.create(plant, isAbandoned(response), keyed);
       sendPlant(response, plant);
     })
     .all(handleOtherMethods());
@@ -86,8 +87,8 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     .route('/plants/count')
     .get(requireReadScope, async (request, response) => {
       const { tag, q } = parseParameters(plantCountQuerySchema, request.query);
-      const count = await plants.count({ tag, nameContains: q }, () => response.destroyed);
-      sendJsonText(response, JSON.stringify({ count }), outputBudget);
+      const count = await plants.count({ tag, nameContains: q }, isAbandoned(response));
+      sendJsonText(response, JSON.stringify({ count }), hold);
     })
     .all(handleOtherMethods());
 
@@ -96,14 +97,14 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     .get(requireReadScope, async (request, response) => {
       const id = readId(request, response);
       parseParameters(noQuerySchema, request.query);
-      const plant = await plants.find(id, () => response.destroyed);
+      const plant = await plants.find(id, isAbandoned(response));
       const tag = entityTag(plant);
       const outcome = evaluatePreconditions(request, tag);
       if (outcome === 'failed') throw preconditionFailed(id);
       response.setHeader('ETag', tag);
       response.setHeader('Cache-Control', 'private, no-cache');
       if (outcome === 'notModified') response.status(304).end();
-      else sendJsonText(response, representPlant(plant), outputBudget);
+      else sendJsonText(response, representPlant(plant), hold);
     })
     .put(requireWriteScope, async (request, response) => {
       const { name, tag = null } = await readPlant(request, response);
@@ -116,7 +117,7 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       const id = readId(request, response);
       const preconditions = parsePreconditions(request);
       const keyed = await readKey(request, response, () => '');
-      await plants.change({ id, change: 'delete', preconditions, keyed }, () => response.destroyed);
+      await plants.change({ id, change: 'delete', preconditions, keyed }, isAbandoned(response));
       response.status(204).end();
     })
     .all(handleOtherMethods({ 'Accept-Patch': PATCH_TYPES.join(', ') }));

@@ -3,7 +3,6 @@ import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
 import type { BodyLimits } from '../bodies/read-json-body.ts';
 import type { Database } from '../database/database.ts';
 import type { ExpiredRows } from '../database/sweep.ts';
-import type { OutputBudget } from '../http/send-json.ts';
 import { createKeyReader } from '../idempotency/keyed-request.ts';
 import { createStoredResponses, expiredResponses } from '../idempotency/stored-responses.ts';
 import { createPlantRepository } from './plant-repository.ts';
@@ -18,12 +17,11 @@ type PlantsOptions = {
   observeQueue: (name: string, queue: ObservedQueue) => QueueObserver | undefined;
   requireScope: (...scopes: ('plants:read' | 'plants:write')[]) => RequestHandler;
   bodies: BodyLimits;
-  outputBudget: OutputBudget;
 };
 
 /** The operations on plants. */
 export const createPlants = (options: PlantsOptions) => {
-  const { database, limits, retention, observeQueue, requireScope, bodies, outputBudget } = options;
+  const { database, limits, retention, observeQueue, requireScope, bodies } = options;
   const responses = createStoredResponses({ database, retention });
   const repository = createPlantRepository({ database, responses });
   const plants = createPlantService({ repository, limits, observeQueue });
@@ -38,7 +36,6 @@ export const createPlants = (options: PlantsOptions) => {
       requireBothScopes: requireScope('plants:read', 'plants:write'),
       readKey: createKeyReader({ isDistributed }),
       bodies,
-      outputBudget,
     }),
     inUse: plants.inUse,
     expired,

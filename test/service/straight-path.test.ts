@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
-import { createBodySlots } from '../../src/bodies/body-slots.ts';
+import { createTurns } from '../../src/bodies/read-json-body.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
-import { createOutputBudget } from '../../src/http/send-json.ts';
 import { createKeyReader } from '../../src/idempotency/keyed-request.ts';
 import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
 import { createPlantRepository } from '../../src/plants/plant-repository.ts';
@@ -43,7 +42,6 @@ const start = () => {
   const responses = createStoredResponses({ database, retention: 60_000 });
   const repository = createPlantRepository({ database, responses });
   const plants = createPlantService({ repository, limits: limitRequests(readConfig({})) });
-  const slots = createBodySlots({ count: 1 });
   const pass: express.RequestHandler = (_request, _response, next) => next();
   const app = express();
   addPlantRoutes({
@@ -52,8 +50,7 @@ const start = () => {
     requireWriteScope: pass,
     requireBothScopes: pass,
     readKey: createKeyReader({ isDistributed: repository.isDistributed }),
-    bodies: { limit: 1_000_000, timeout: 10_000, slots },
-    outputBudget: createOutputBudget({ limit: 1_000_000 }),
+    bodies: { limit: 1_000_000, timeout: 10_000, hold: () => {}, inTurn: createTurns() },
   })(app);
   // A batch is sent in another turn of the event loop.
   const { setImmediate } = globalThis;

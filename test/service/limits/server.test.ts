@@ -1,15 +1,13 @@
 import { EventEmitter } from 'node:events';
-import { type IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Request, Response } from 'express';
-import { createBodySlots } from '../../../src/bodies/body-slots.ts';
-import { gatherBody } from '../../../src/bodies/gather-body.ts';
 import { createPieceLimit } from '../../../src/bodies/piece-limit.ts';
+import { createBodyReader, createTurns } from '../../../src/bodies/read-json-body.ts';
 import { streamBody } from '../../../src/bodies/stream-body.ts';
-import { createOutputBudget } from '../../../src/http/send-json.ts';
+import { createByteBudget, type Hold } from '../../../src/http/byte-budget.ts';
 import { createConnections } from '../../../src/server/connections.ts';
 import { createLingering } from '../../../src/server/lingering.ts';
 import { edge, limitOf } from '../../support/limits/edge.ts';
@@ -95,75 +93,65 @@ describe('connections', () => {
   });
 });
 
-describe('responses', () => {
-  edge('RequestLimits outputBytes', 'that wait may take 32 MiB, then the oldest is cut off', {
-    is: [false, false, true],
-    of: (bytes) => {
-      const budget = createOutputBudget({ limit: limitOf('RequestLimits outputBytes') });
-      const create = () => new ServerResponse({ method: 'GET' } as IncomingMessage);
-      const [oldest, newest] = [create(), create()];
-      budget.hold(oldest, 1000);
-      budget.hold(newest, bytes - 1000);
-      return oldest.destroyed;
-    },
+describe('bodies and responses', () => {
+  const heldIn = (count: number, bytesOf: (index: number) => number) => {
+    const { hold } = createByteBudget({ limit: limitOf('RequestLimits heldBytes') });
+    const drops = many(count, () => jest.fn());
+    for (const [index, drop] of drops.entries()) {
+      const response = Object.assign(new EventEmitter(), { destroyed: false, locals: { client: '192.0.2.1' } });
+      hold(response as unknown as Response, { kind: 'responses', bytes: bytesOf(index), drop });
+    }
+    return drops.map(({ mock }) => mock.calls.length);
+  };
+  edge('RequestLimits heldBytes', 'hold 48 MiB at most, then the oldest is dropped', {
+    is: [
+      [0, 0],
+      [0, 0],
+      [1, 0],
+    ],
+    of: (bytes) => heldIn(2, (index) => [1000, bytes - 1000][index] ?? 0),
   });
 });
 
 describe('bodies', () => {
-  const start = (pieces: string[], headers: Record<string, string> = {}) => {
-    const request = Object.assign(new Readable({ read: () => {} }), { headers, socket: { resume: () => {} } });
+  const start = (pieces: string[], hold: Hold = () => {}) => {
+    const request = Object.assign(new Readable({ read: () => {} }), {
+      headers: { 'content-type': 'application/json' },
+    });
     for (const piece of pieces) request.push(piece);
     if (pieces.length > 0) request.push(null);
-    const response = Object.assign(new EventEmitter(), { destroyed: false });
-    const slots = createBodySlots({ count: 1 });
-    const options = { limit: 2 ** 20, timeout: 3000, slots };
-    const body = gatherBody(request as unknown as Request, response as unknown as Response, options);
-    const outcome = body.then(
-      () => 'read',
-      ({ code }) => code,
-    );
-    return { request, outcome, slots, close: () => response.emit('close') };
+    const response = Object.assign(new EventEmitter(), { destroyed: false, locals: {} });
+    const limits = { limit: 2 ** 20, timeout: 3000, hold, inTurn: createTurns() };
+    const read = createBodyReader({ ...limits, mediaTypes: ['application/json'], parse: () => 'read' });
+    const outcome = read(request as unknown as Request, response as unknown as Response).catch(({ code }) => code);
+    return { request, outcome, close: () => response.emit('close') };
   };
-  const claim = () => ({ onGranted: () => {}, onLost: jest.fn() });
 
-  edge(
-    'bodies/gather-body.ts SMALL_BODY',
-    'need a slot if they have more than 16 KiB, by their header or as they arrive',
-    {
-      is: [
-        [0, 0],
-        [0, 0],
-        [1, 1],
-      ],
-      of: async (size) => {
-        const announced = start([], { 'content-length': String(size) });
-        const arriving = start([]);
-        arriving.request.push('x'.repeat(size));
-        await setImmediate();
-        const held = [announced.slots.inUse(), arriving.slots.inUse()];
-        announced.close();
-        arriving.close();
-        return held;
-      },
-    },
-  );
-  edge('bodies/gather-body.ts FREE_PIECES', 'may come in 1000 pieces of any size', {
-    is: ['read', 'read', 1002],
-    of: (count) => start(many(count, () => 'x')).outcome,
-  });
-  edge('bodies/gather-body.ts MIN_AVERAGE_PIECE', 'may come in more pieces of at least 64 bytes', {
-    is: [1002, 'read', 'read'],
-    of: (size) => start(many(1100, () => 'x'.repeat(size))).outcome,
-  });
   const allows = (count: number, pieces: string[]) => {
     const limit = createPieceLimit({ hasLines: true });
     return many(count, () => pieces.map((piece) => limit.add(Buffer.from(piece))))
       .flat()
       .every(Boolean);
   };
-  edge('bodies/gather-body.ts FREE_PIECES', 'that stream may come in 1000 pieces of any size', {
+  edge('bodies/piece-limit.ts FREE_PIECES', 'may come in 1000 pieces of any size', {
+    is: ['read', 'read', 1002],
+    of: (count) => start(many(count, () => 'x')).outcome,
+  });
+  edge('bodies/piece-limit.ts MIN_AVERAGE_PIECE', 'may come in more pieces of at least 64 bytes', {
+    is: [1002, 'read', 'read'],
+    of: (size) => start(many(1100, () => 'x'.repeat(size))).outcome,
+  });
+  edge('bodies/piece-limit.ts FREE_PIECES', 'that stream may come in 1000 pieces of any size', {
     is: [true, true, false],
     of: (count) => allows(count, ['']),
+  });
+  edge('bodies/piece-limit.ts PIECE_OVERHEAD', 'hold 256 bytes for each piece in addition', {
+    is: [false, true, false],
+    of: async (bytes) => {
+      const hold = jest.fn<Hold>();
+      await start(['12345', '67890'], hold).outcome;
+      return hold.mock.calls.every(([, held], index) => held.bytes === (index + 1) * (5 + bytes));
+    },
   });
   edge('bodies/piece-limit.ts PIECES_PER_LINE', 'that stream may come in two pieces for each line', {
     is: [true, true, false],
@@ -196,41 +184,6 @@ describe('bodies', () => {
       }
       close();
       return outcome;
-    },
-  });
-  edge('bodies/body-slots.ts MIN_HOLD_TIME', 'lose their slots after two seconds, if others wait', {
-    is: [0, 1, 1],
-    of: (milliseconds) => {
-      const slots = createBodySlots({ count: 1 });
-      const slow = claim();
-      const releases = [slots.take(slow), slots.take(claim())];
-      jest.advanceTimersByTime(milliseconds);
-      const lost = slow.onLost.mock.calls.length;
-      for (const release of releases.reverse()) release();
-      jest.advanceTimersByTime(1000);
-      return lost;
-    },
-  });
-  edge('bodies/body-slots.ts MAX_WAITING', 'that wait for a slot may be 64', {
-    is: [0, 0, 1],
-    of: (count) => {
-      const slots = createBodySlots({ count: 1 });
-      const last = claim();
-      const releases = [slots.take(claim()), ...many(count - 1, () => slots.take(claim())), slots.take(last)];
-      for (const release of releases.reverse()) release();
-      jest.advanceTimersByTime(1000);
-      return last.onLost.mock.calls.length;
-    },
-  });
-  edge('bodies/body-slots.ts MAX_UNPARSED', 'that wait to be parsed may be 256', {
-    is: [undefined, undefined, 1500],
-    of: async (count) => {
-      const { parseInTurn } = createBodySlots({ count: 1 });
-      const parsed = many(count, (index) => parseInTurn(async () => index));
-      const [last] = await Promise.allSettled(parsed.slice(-1));
-      await Promise.allSettled(parsed);
-      expect(await parseInTurn(async () => 'next')).toBe('next');
-      return last?.status === 'rejected' ? last.reason.code : undefined;
     },
   });
 });

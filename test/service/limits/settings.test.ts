@@ -2,7 +2,7 @@ import { describe } from '@jest/globals';
 import { readConfig } from '../../../src/config/config.ts';
 import { parseDuration } from '../../../src/config/variable-kinds.ts';
 import { limitRequests } from '../../../src/request-limits.ts';
-import { edge, limitOf, range, succeeds } from '../../support/limits/edge.ts';
+import { edge, range, succeeds } from '../../support/limits/edge.ts';
 
 const accepts = (environment: Record<string, string>) => succeeds(() => readConfig(environment));
 const limitsWith = (environment: Record<string, string>) => limitRequests(readConfig(environment));
@@ -43,15 +43,6 @@ describe('a setting', () => {
 });
 
 describe('limits that follow from settings', () => {
-  edge('request-limits.ts BODY_BYTES', '16 large bodies are read at once, and fewer with a larger BODY_LIMIT', {
-    value: limitOf('request-limits.ts BODY_BYTES') / 16,
-    is: [16, 16, 15],
-    of: (bytes) => limitsWith({ BODY_LIMIT: String(bytes) }).bodySlots,
-  });
-  edge('request-limits.ts MAX_BODY_SLOTS', 'never more than 16 large bodies are read at once', {
-    is: [15, 16, 16],
-    of: (count) => limitsWith({ BODY_LIMIT: String(Math.floor(2 ** 24 / count)) }).bodySlots,
-  });
   edge('request-limits.ts MAX_SEARCHES', 'at most three searches run at once, with many DATABASE_CONNECTIONS', {
     is: [2, 3, 3],
     of: (searches) => limitsWith({ DATABASE_CONNECTIONS: String(6 + 2 * searches) }).searches.batches,

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, expect, test } from '@jest/globals';
+import { lockPlants } from '../support/lock-plants.ts';
+import type { TestService } from '../support/test-service.ts';
+import { useTestServices } from '../support/use-test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+const startService = useTestServices();
+const start = (heldBytes: number) => startService({ METRICS_PORT: '0' }, { requestLimits: { heldBytes } });
+
+const counted = async ({ metrics }: TestService) => {
+  const { value } = await metrics();
+  return ['bodies', 'responses'].map((what) => value(`plant_store_http_dropped_${what}_total`));
+};
+
+test('a body that is dropped while its plant waits for the database gets 503, and is not stored', async () => {
+  const service = await start(500_000);
+  const unlock = await lockPlants(service.database.url);
+  // Each counts 200,000 bytes. The first two are sent to PostgreSQL, where they stay.
+  const posts: Promise<number[]>[] = [];
+  for (let id = 1; id <= 5; id++) {
+    posts.push(service.post({ id, name: 'x'.repeat(100_000) }).then(({ status, body }) => [status, body.error]));
+    await waitUntil('the plant', () => service.inUse().queued + service.inUse().sent === id);
+  }
+  expect(await counted(service)).toEqual([3, 0]);
+  await unlock();
+  const stored = [200, undefined];
+  expect(await Promise.all(posts)).toEqual([stored, stored, [503, 1500], stored, stored]);
+  const rows = await service.database.query('SELECT id FROM plants ORDER BY id');
+  expect(rows.map(({ id }) => Number(id))).toEqual([1, 2, 4, 5]);
+});
+
+test('a response that is dropped closes its connection', async () => {
+  const service = await start(10_000_000);
+  await service.database.query("INSERT INTO plants SELECT id, repeat('x', 8000000) FROM generate_series(1, 2) AS id");
+  for (const id of [1, 2]) {
+    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1').pause();
+    sockets.push(socket);
+    await once(socket, 'connect');
+    socket.write(`GET /plants/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}\r\n\r\n`);
+    await waitUntil(
+      'its response',
+      async () => (await counted(service))[1] === id - 1 && service.inUse().responseBytes > 0,
+    );
+  }
+  const [first] = sockets as [Socket];
+  await once(first.resume(), 'close');
+  expect(await counted(service)).toEqual([0, 1]);
+});
+
+test('small compressed bodies are as welcome as small ones, hundreds at once', async () => {
+  const service = await start(2_000_000);
+  const headers = {
+    Authorization: `Bearer ${service.token}`,
+    'Content-Type': 'application/json',
+    'Content-Encoding': 'gzip',
+  };
+  const statuses = await Promise.all(
+    Array.from({ length: 300 }, async (_, id) => {
+      const body = new Uint8Array(gzipSync(JSON.stringify({ id, name: 'x'.repeat(100) })));
+      return (await fetch(`${service.baseUrl}/plants`, { method: 'POST', headers, body })).status;
+    }),
+  );
+  expect(new Set(statuses)).toEqual(new Set([200]));
+});
