@@ -100,7 +100,7 @@ export const createService = async (options: ServiceOptions) => {
   instruments.watch({
     pool: () => describePool(pool),
     server: server.counts,
-    dropped: budget.dropped,
+    dropped: budget.counts,
     importedRows: imports.rows,
     exportedPlants: exports.rows,
     inUse,

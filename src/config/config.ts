@@ -19,7 +19,8 @@ export const HEAP_MIB = 1024;
 
 /**
  * In bytes. A request takes up to ten times its body: as bytes, as text with two bytes a character, as a name, for PostgreSQL and
- * for the response. A dozen of the largest bodies, which the queues and slots admit, must fit into the heap.
+ * for the response. A dozen of the largest bodies, which the queues and the budget of bytes admit, must fit into the
+ * heap.
  */
 const MAX_BODY_LIMIT = (HEAP_MIB * 1_048_576) / 256;
 

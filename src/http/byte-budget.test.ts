@@ -7,12 +7,12 @@ const LIMIT = 100;
 
 /** A budget, and requests that hold bytes of it, by name. */
 const start = () => {
-  const { hold, inUse, dropped } = createByteBudget({ limit: LIMIT });
+  const { hold, inUse, counts } = createByteBudget({ limit: LIMIT });
   const dropped: string[] = [];
   const responses = new Map<string, EventEmitter & { destroyed: boolean }>();
   return {
     inUse,
-    dropped,
+    counts,
     dropped,
     hold: (name: string, bytes: number, locals: { tokenName?: string; client?: string } = {}) => {
       const response = responses.get(name) ?? Object.assign(new EventEmitter(), { destroyed: false, locals });
@@ -30,7 +30,7 @@ const [a, b] = [
 ];
 
 test('drops the oldest of the token that holds most, not the oldest of all', () => {
-  const { hold, dropped, inUse, dropped } = start();
+  const { hold, dropped, inUse, counts } = start();
   hold('slow', 20, a);
   hold('first', 30, b);
   hold('second', 30, b);
@@ -39,7 +39,7 @@ test('drops the oldest of the token that holds most, not the oldest of all', () 
   expect(dropped).toEqual(['first']);
   hold('slow', 45, a);
   expect(dropped).toEqual(['first', 'second']);
-  expect([inUse(), dropped()]).toEqual([
+  expect([inUse(), counts()]).toEqual([
     { bodyBytes: 75, responseBytes: 0 },
     { bodies: 2, responses: 0 },
   ]);

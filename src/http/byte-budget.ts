@@ -68,6 +68,6 @@ export const createByteBudget = ({ limit }: { limit: number }) => {
     hold,
     inUse: () => ({ bodyBytes: bytes.bodies, responseBytes: bytes.responses }),
     /** How many were dropped since the start. */
-    dropped: () => dropped,
+    counts: () => dropped,
   };
 };
