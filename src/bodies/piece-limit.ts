@@ -1,8 +1,6 @@
 import { StoreError } from '../errors.ts';
 
 const [LINE_FEED, CARRIAGE_RETURN, SPACE] = [10, 13, 32];
-/** The memory that a piece takes in addition to its bytes, in bytes. A piece can be a single byte. */
-export const PIECE_OVERHEAD = 256;
 /** A one-byte piece costs as much CPU time as a large one. After FREE_PIECES, pieces must average MIN_AVERAGE_PIECE bytes. */
 export const FREE_PIECES = 1000;
 export const MIN_AVERAGE_PIECE = 64;

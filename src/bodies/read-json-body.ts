@@ -5,12 +5,15 @@ import type { Hold } from '../http/byte-budget.ts';
 import { bodyDecompressor } from './decompress.ts';
 import { parseExactJson } from './exact-json.ts';
 import { readContentType } from './media-type.ts';
-import { FREE_PIECES, MIN_AVERAGE_PIECE, PIECE_OVERHEAD, tooManyPieces } from './piece-limit.ts';
+import { FREE_PIECES, MIN_AVERAGE_PIECE, tooManyPieces } from './piece-limit.ts';
 
 /** How much compression can add to incompressible data, in bytes. */
 const COMPRESSION_OVERHEAD = 1024;
 /** Larger bodies, in bytes, are parsed one at a time: many in a row would delay all other requests. */
 const LARGE_BODY = 16_384;
+/** The smallest allocation for a body in several pieces, in bytes. */
+const FIRST_CAPACITY = 4096;
+const NOTHING = Buffer.alloc(0);
 
 /** Reads a body whole. @throws {StoreError} 1000, 1001, 1002, 1203, 1500 */
 export type BodyReader<Body> = (request: Request, response: Response) => Promise<Body>;
@@ -54,32 +57,26 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyRe
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
     if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
     sendContinue(request, response);
-    let pieces: Buffer[] = await gatherBody(request, response, { ...options, maxBytes });
-    const size = pieces.reduce((sum, { length }) => sum + length, 0);
-    /** @returns undefined if the body has more than `max` bytes */
-    const join = (max: number) => {
-      const bytes = Buffer.concat(pieces);
-      return decompress ? decompress.atOnce(bytes, max) : bytes;
-    };
-    const small = size <= LARGE_BODY ? join(maxSmall) : undefined;
+    let bytes: Buffer = await gatherBody(request, response, { ...options, maxBytes });
+    const small = bytes.length <= LARGE_BODY && (decompress ? decompress.atOnce(bytes, maxSmall) : bytes);
     if (small) return parse(small);
     return new Promise((resolve, reject) => {
       const drop = () => {
-        pieces = [];
+        bytes = NOTHING;
         response.locals.isDropped = true;
         reject(requestDropped());
       };
       // A compressed body counts as what it may become, because many that wait would take long to parse.
-      hold(response, { kind: 'bodies', bytes: decompress ? limit : size, drop });
+      hold(response, { kind: 'bodies', bytes: decompress ? limit : bytes.length, drop });
       const parseLarge = async () => {
         if (response.destroyed) throw clientDisconnected();
         if (response.locals.isDropped) return;
-        const bytes = join(limit);
-        pieces = [];
-        if (bytes === undefined) throw bodyTooLarge(limit);
-        resolve(parse(bytes));
+        const whole = decompress ? decompress.atOnce(bytes, limit) : bytes;
+        bytes = NOTHING;
+        if (whole === undefined) throw bodyTooLarge(limit);
+        resolve(parse(whole));
         // Its text can take two bytes for each of them, until it is stored.
-        hold(response, { kind: 'bodies', bytes: 2 * bytes.length, drop });
+        hold(response, { kind: 'bodies', bytes: 2 * whole.length, drop });
       };
       inTurn(parseLarge).catch(reject);
     });
@@ -97,14 +94,17 @@ type GatherOptions = Pick<BodyLimits, 'limit' | 'timeout' | 'hold'> & {
  * @throws {StoreError} 1000, 1002, 1203, 1500
  */
 const gatherBody = (request: Request, response: Response, { limit, maxBytes, timeout, hold }: GatherOptions) =>
-  new Promise<Buffer[]>((resolve, reject) => {
-    const pieces: Buffer[] = [];
+  new Promise<Buffer>((resolve, reject) => {
     const length = Number(request.headers['content-length']);
+    let bytes: Buffer = NOTHING;
     let size = 0;
+    let pieces = 0;
     const settle = () => {
       clearTimeout(deadline);
       request.off('data', onData).off('end', onEnd);
       response.off('close', onClose);
+      // Node.js keeps these functions for as long as the connection is open.
+      bytes = NOTHING;
     };
     const fail = (error: StoreError) => {
       settle();
@@ -112,18 +112,30 @@ const gatherBody = (request: Request, response: Response, { limit, maxBytes, tim
       reject(error);
     };
     const drop = () => fail(requestDropped());
+    const makeRoom = () => {
+      const larger = Buffer.allocUnsafe(Math.min(maxBytes, Math.max(FIRST_CAPACITY, 2 * size)));
+      bytes.copy(larger);
+      bytes = larger;
+      // All of it counts from the start: reading thousands of bodies at once would hold up others, however little arrives.
+      hold(response, { kind: 'bodies', bytes: length || (size > LARGE_BODY ? maxBytes : LARGE_BODY), drop });
+    };
     const onData = (piece: Buffer) => {
-      pieces.push(piece);
+      const start = size;
       size += piece.length;
+      pieces += 1;
       if (size > maxBytes) return fail(bodyTooLarge(limit));
-      const { length: count } = pieces;
-      if (count > FREE_PIECES && size < count * MIN_AVERAGE_PIECE) return fail(tooManyPieces());
+      if (pieces > FREE_PIECES && size < pieces * MIN_AVERAGE_PIECE) return fail(tooManyPieces());
       // Most bodies are complete with their first piece, and parsed at once.
-      if (size !== length) hold(response, { kind: 'bodies', bytes: size + count * PIECE_OVERHEAD, drop });
+      if (piece.length === length) {
+        bytes = piece;
+        return;
+      }
+      if (size > bytes.length) makeRoom();
+      piece.copy(bytes, start);
     };
     const onEnd = () => {
+      resolve(bytes.subarray(0, size));
       settle();
-      resolve(pieces);
     };
     const onClose = () => fail(new StoreError('bodyNotJson', 'The body ended early.'));
     // First handles data that arrived while the process was busy.

@@ -1,11 +1,13 @@
 import type { Request } from 'express';
-import { createPieceLimit, PIECE_OVERHEAD, tooManyPieces } from './piece-limit.ts';
+import { createPieceLimit, tooManyPieces } from './piece-limit.ts';
 
 /**
  * How much to read ahead, in bytes. It is large because Node.js notices that a client has disconnected only after reading
  * everything that the client sent.
  */
 const MAX_AHEAD = 8_388_608;
+/** The memory that a piece takes in addition to its bytes, in bytes. A piece can be a single byte. */
+const PIECE_OVERHEAD = 256;
 /** How much to hand on at once, in bytes. Small pieces are merged, because each has a cost in all that reads the body. */
 const MAX_MERGED = 65_536;
 

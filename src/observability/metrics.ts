@@ -108,9 +108,12 @@ export const createMetrics = ({ config, worker, droppedLines = () => 0 }: Metric
         'Requests not carried out, because they came before the previous response on their connection was complete.',
         () => server().earlyRequests,
       );
-      const reason = 'because requests of its token or address held the most memory, and too much in all.';
-      watchTotal('plant_store_http_dropped_bodies_total', `Bodies dropped, ${reason}`, () => dropped().bodies);
-      watchTotal('plant_store_http_dropped_responses_total', `Responses dropped, ${reason}`, () => dropped().responses);
+      for (const what of ['bodies', 'responses'] as const)
+        watchTotal(
+          `plant_store_http_dropped_${what}_total`,
+          `Dropped ${what}: all together held too much memory, and those of their token or address the most.`,
+          () => dropped()[what],
+        );
       new Counter({
         name: 'plant_store_import_rows_total',
         help: 'Imported rows by outcome. Dry runs are not counted.',

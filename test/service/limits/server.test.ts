@@ -127,12 +127,6 @@ describe('bodies', () => {
     return { request, outcome, close: () => response.emit('close') };
   };
 
-  const allows = (count: number, pieces: string[]) => {
-    const limit = createPieceLimit({ hasLines: true });
-    return many(count, () => pieces.map((piece) => limit.add(Buffer.from(piece))))
-      .flat()
-      .every(Boolean);
-  };
   edge('bodies/piece-limit.ts FREE_PIECES', 'may come in 1000 pieces of any size', {
     is: ['read', 'read', 1002],
     of: (count) => start(many(count, () => 'x')).outcome,
@@ -145,14 +139,17 @@ describe('bodies', () => {
     is: [true, true, false],
     of: (count) => allows(count, ['']),
   });
-  edge('bodies/piece-limit.ts PIECE_OVERHEAD', 'hold 256 bytes for each piece in addition', {
-    is: [false, true, false],
-    of: async (bytes) => {
-      const hold = jest.fn<Hold>();
-      await start(['12345', '67890'], hold).outcome;
-      return hold.mock.calls.every(([, held], index) => held.bytes === (index + 1) * (5 + bytes));
-    },
+  test('count with all that is reserved for them', async () => {
+    const hold = jest.fn<Hold>();
+    expect(await start(['12345', 'x'.repeat(20_000)], hold).outcome).toBe('read');
+    expect(hold.mock.calls.map(([, { bytes }]) => bytes)).toEqual([16_384, 2 ** 20, 20_005, 40_010]);
   });
+  const allows = (count: number, pieces: string[]) => {
+    const limit = createPieceLimit({ hasLines: true });
+    return many(count, () => pieces.map((piece) => limit.add(Buffer.from(piece))))
+      .flat()
+      .every(Boolean);
+  };
   edge('bodies/piece-limit.ts PIECES_PER_LINE', 'that stream may come in two pieces for each line', {
     is: [true, true, false],
     of: (count) => allows(5000, [['xx\n'], ['xx', '\n'], ['x', 'x', '\n']][count - 1] ?? []),

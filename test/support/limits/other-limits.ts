@@ -49,6 +49,7 @@ const reasons: Record<string, string[]> = {
   'It is a size or a pace that changes only how fast work is done, not what comes of it.': [
     'batching/batch-queue.ts ENTRY_OVERHEAD',
     'bodies/exact-json.ts {1,18}',
+    'bodies/read-json-body.ts FIRST_CAPACITY',
     'bodies/read-json-body.ts LARGE_BODY',
     'http/send-json.ts LARGE',
     'imports/store-rows.ts RETRY_DELAY',
@@ -86,6 +87,7 @@ export const withoutEdges: string[] = Object.values(reasons).flat();
 /** Limits whose sides a test beside their part shows: its file, and what its title says. */
 export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'bodies/stream-body.ts MAX_AHEAD': ['src/bodies/stream-body.test.ts', 'pieces of at most 8 MiB are read ahead'],
+  'bodies/stream-body.ts PIECE_OVERHEAD': ['src/bodies/stream-body.test.ts', 'with what they take beside their bytes'],
   'commands/stop-signal.ts SAME_SIGNAL_TIME': ['src/commands/stop-signal.test.ts', 'unless that comes within a second'],
   'RequestLimits exports.stallTimeout': ['test/service/export.test.ts', 'is disconnected if its client stops reading'],
   'config/config.ts HEAP_MIB': ['src/config/config.test.ts', 'from the heap of the process'],

@@ -164,12 +164,12 @@ describe('a client that does not read', () => {
 
 describe('uploads', () => {
   /** Room for two stalled uploads. */
-  const FEW = { heldBytes: 250_000 };
+  const FEW = { heldBytes: 2.3 * MIB };
   /** A client that sends the start of a large body. */
   const stall = async () => {
     const before = service.inUse().bodyBytes;
     const socket = await open();
-    socket.write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{${' '.repeat(100_000)}`);
+    socket.write(`${header('POST', '/plants', [`Content-Length: ${MIB}`])}{${' '.repeat(5000)}`);
     await waitUntil('its bytes', () => service.inUse().bodyBytes > before || dropped() > 0);
     return socket;
   };
@@ -180,7 +180,7 @@ describe('uploads', () => {
     const stalled = [await stall(), await stall()];
     const answers = stalled.map(async (socket) => String((await once(socket, 'data'))[0]));
     for (const socket of stalled) socket.resume();
-    const other = await service.post({ id: 1, name: 'x'.repeat(100_000) });
+    const other = await service.post({ id: 1, name: 'x'.repeat(400_000) });
     expect(other.status).toBe(200);
     expect(await answers[0]).toMatch(/^HTTP\/1\.1 503 .*Retry-After: 1\r\n.*"error":1500/s);
   });
@@ -193,7 +193,7 @@ describe('uploads', () => {
   });
 
   test('in chunks count, too', async () => {
-    await start({ REQUEST_TIMEOUT: '30' }, FEW);
+    await start({ REQUEST_TIMEOUT: '30' }, { heldBytes: 1.5 * MIB });
     const stalled = (await stall()).resume();
     const answer = once(stalled, 'data');
     const text = JSON.stringify({ id: 1, name: 'x'.repeat(300_000) });
