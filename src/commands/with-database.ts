@@ -9,7 +9,7 @@ import {
   OutcomeUnknownError,
   originalMessage,
 } from '../database/database-error.ts';
-import { describeDatabase } from '../database/database-url.ts';
+import { assertUsable, describeDatabase } from '../database/database-url.ts';
 import { migrate } from '../database/migrate.ts';
 import { leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { OperationalError, StoreError } from '../errors.ts';
@@ -51,7 +51,7 @@ const openDatabase = async (config: Config) => {
   const { databaseUrl, directUrl } = config;
   if (databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config));
   for (const [name, url] of Object.entries({ DATABASE_URL: databaseUrl, DIRECT_URL: directUrl }))
-    if (url !== undefined) await assertTlsFilesReadable(name, url);
+    if (url !== undefined) await assertTlsFilesReadable(name, url).then(() => assertUsable(name, url));
   return { url: databaseUrl, release: async () => {} };
 };
 

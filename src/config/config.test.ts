@@ -196,8 +196,16 @@ describe('readConfig', () => {
     'postgresql:///db?port=5432&host=a%2Cb',
     'postgresql://a/db?target_session_attrs=read-write',
   ])('%s has several hosts: says what to use instead', (url) => {
-    expect(message({ DATABASE_URL: url })).toMatch(/\nDATABASE_URL is wrong .*There must be one host, .*a proxy$/);
+    expect(message({ DATABASE_URL: url })).toMatch(/\nDATABASE_URL is wrong .*There must be one host, .*a proxy/);
   });
+
+  test.each(['search_path=garden', 'sslmode=require&currentSchema=garden', 'searchpath=a', 'current_schema=a'])(
+    'DATABASE_URL with %s, which other drivers read: says how to name the schema',
+    (parameter) => {
+      const text = message({ DATABASE_URL: `postgresql://owner@a/db?${parameter}` });
+      expect(text).toMatch(/\nDATABASE_URL is wrong .* A schema is named by \?schema=$/);
+    },
+  );
 
   test.each([
     ['AUTH_JWKS_URL', 'https://user:secretpart@login.example/jwks.json'],

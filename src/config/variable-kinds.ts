@@ -64,6 +64,9 @@ const withHost = (text: string) => text.replace(/^([a-z]+:\/\/[^/?#@]*@)(?=(\/[^
 /** The driver would look for a host of the name `a,b`, and ignore `target_session_attrs`. */
 const SEVERAL_HOSTS = /:\/\/([^/?@]*@)?[^/?@]*,[^/?@]*([/?]|$)|[?&](target_session_attrs=|host=[^&]*(,|%2c))/i;
 
+/** What other drivers call `?schema=`. This one would ignore it. */
+const OTHER_SCHEMA = /[?&](search_?path|current_?schema)=/i;
+
 /** A URL of PostgreSQL, or of a pooler (`pgbouncer=true`) if that is allowed. */
 export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
   z
@@ -71,14 +74,15 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
     .transform(withHost)
     .refine((text) => isUnambiguousUrl(text, /^postgres(ql)?$/i))
     .refine((text) => mayBePooled || URL.parse(text)?.searchParams.get('pgbouncer') !== 'true')
-    .refine((text) => !SEVERAL_HOSTS.test(text))
+    .refine((text) => !SEVERAL_HOSTS.test(text) && !OTHER_SCHEMA.test(text))
     // The driver cannot read every URL with spaces in its query, and takes `system` for a file; see src/main.ts.
     .transform((text) => new URL(text.replace(/([?&])sslrootcert=system(?=&|$)/, '$1sslmode=verify-full')).href)
     .optional()
     .describe(
       `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? '' : ', without pgbouncer=true'}. In the user and ` +
         'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40). There must be one host, and no ' +
-        'target_session_attrs: for several servers, use an address that leads to the primary, such as that of a proxy',
+        'target_session_attrs: for several servers, use an address that leads to the primary, such as that of a proxy. A schema is named ' +
+        'by ?schema=',
     );
 
 /** A URL of a service that is called over HTTP. */

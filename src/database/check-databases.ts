@@ -10,7 +10,7 @@ export type InspectedDatabase = { variable: string; url: string; facts?: Databas
 type DatabasesOptions = { databaseUrl: string; directUrl: string | undefined; isMigrated: boolean };
 
 /**
- * Checks what the service and every command require of the databases at DATABASE_URL and DIRECT_URL: UTF-8, and one schema for
+ * Checks what the service and every command require of the databases at DATABASE_URL and DIRECT_URL: exact texts, and one schema for
  * all statements (see `storeSchema`). A database that does not respond passes, here and below; see `inspectDatabase`.
  * @param options `isMigrated`: no migration follows, which would create the schema that `?schema=` names, and the tables in it
  * @returns that at DATABASE_URL, and that at DIRECT_URL if it is set
@@ -23,7 +23,7 @@ export const checkDatabases = async (options: DatabasesOptions): Promise<Inspect
   const databases = await Promise.all(
     Object.entries(urls).map(async ([variable, url]) => ({ variable, url, ...(await inspectDatabase(url)) })),
   );
-  for (const { facts } of databases) if (facts) assertUtf8(facts);
+  for (const { facts } of databases) if (facts) assertExactTexts(facts);
   const [schema, other] = databases.map(({ url, facts }) => (facts ? storeSchema(url, facts) : namedSchema(url)));
   if (schema !== undefined && other !== undefined && schema !== other)
     throw new OperationalError(
@@ -38,7 +38,13 @@ export const checkDatabases = async (options: DatabasesOptions): Promise<Inspect
   return databases;
 };
 
-const assertUtf8 = ({ encoding }: DatabaseFacts) => {
+/** Texts, and tags that are missing, must arrive as they were sent. */
+const assertExactTexts = ({ encoding, hasArrayNulls, role }: DatabaseFacts) => {
+  if (!hasArrayNulls)
+    throw new OperationalError(
+      'array_nulls is off, so a missing tag would be stored as the text NULL. ' +
+        `Run ALTER ROLE ${quoteIdentifier(role)} SET array_nulls = on, or remove the setting from the database or the server.`,
+    );
   if (encoding === 'UTF8') return;
   throw new OperationalError(
     `The encoding of the database is ${encoding}, but Plant Store requires UTF8. ` +

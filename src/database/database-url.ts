@@ -51,6 +51,16 @@ export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"'
 /** PostgreSQL splits options at white space (manual §54.7, StartupMessage). */
 const escapeOption = (value: string): string => value.replace(/[\\\s]/g, '\\$&');
 
+/** @throws {OperationalError} the driver cannot use a parameter of the URL, or of the environment */
+export const assertUsable = (variable: string, url: string): void => {
+  try {
+    const { port } = new Client({ connectionString: url });
+    if (!(port > 0 && port <= 65_535)) throw new Error('the port must be 1 to 65535');
+  } catch (error) {
+    throw new OperationalError(`${variable} cannot be used: ${(error as Error).message}`);
+  }
+};
+
 /** Where a URL leads, with the driver's defaults and without the password. */
 export const describeDatabase = (url: string): string => {
   const { user, database, host, port } = new Client({ connectionString: url });

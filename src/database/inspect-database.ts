@@ -45,6 +45,8 @@ export const createDurabilityWatch = (warn: (message: string) => void) => {
 /** A database as a session of the store sees it. */
 export type DatabaseFacts = {
   encoding: string;
+  /** Whether NULL in an array is no text. */
+  hasArrayNulls: boolean;
   role: string;
   searchPath: string;
   /** The first schema of the search path that exists. */
@@ -67,6 +69,7 @@ export type DatabaseFacts = {
 
 const FACTS = `
   SELECT current_setting('server_encoding') AS encoding, current_user AS role,
+    current_setting('array_nulls')::boolean AS "hasArrayNulls",
     current_setting('search_path') AS "searchPath", current_schema() AS "currentSchema",
     (SELECT coalesce(json_object_agg(relname, nspname), '{}') FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace
       WHERE pg_class.oid IN (to_regclass('plants'), to_regclass('tokens'), to_regclass('rate_limits'),

@@ -47,3 +47,27 @@ test.each([
   const { code, stderr } = await run('search_path=other', ...command.split(' '));
   expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
 });
+
+test.each([
+  'port=abc',
+  'port=65536',
+  'port=0',
+  'sslmode=require&sslnegotiation=bogus',
+  'sslrootcert=/',
+  'sslmode=verify-ca&uselibpqcompat=true',
+])('a parameter of the URL that the driver cannot use is explained in a sentence: %s', async (parameters) => {
+  const [url] = database.url.split('?');
+  const { code, stderr } = await runCommand(['token', 'list'], { DATABASE_URL: `${url}?${parameters}` });
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^DATABASE_URL cannot be used: .*\n$/)]);
+});
+
+test('a variable of the driver that it cannot use with this URL is explained in a sentence', async () => {
+  const [url] = database.url.split('?');
+  const { code, stderr } = await runCommand(['token', 'list'], { DATABASE_URL: url, PGSSLNEGOTIATION: 'direct' });
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^DATABASE_URL cannot be used: sslnegotiation=.*\n$/)]);
+});
+
+test('array_nulls = off, with which a missing tag would become the text NULL, is refused', async () => {
+  const { code, stderr } = await run('array_nulls=off', 'token', 'list');
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^array_nulls is off.* ALTER ROLE .*\n$/)]);
+});

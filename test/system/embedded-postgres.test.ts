@@ -69,6 +69,7 @@ test('the store and its commands ignore what the shell sets for other PostgreSQL
     PGOPTIONS: '-c search_path=nothing',
     PGHOST: '/nothing',
     PGDATABASE: 'nothing',
+    PGSSLNEGOTIATION: 'direct',
   };
   const store = await startStore({ DATA_DIR: folder.path, ...others });
   expect((await fetch(`${store.url}/readyz`)).status).toBe(200);
