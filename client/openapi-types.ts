@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 21fbbf307f0dca1a333a2a6cde8d17ae6f25cfa7173692fd622e1de6346e8e67
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: e4d54596d576cfe5c45e32494f4ec654fbe9e6b097a13a56a1c6abda2ad33e39
 export interface paths {
     "/plants": {
         parameters: {

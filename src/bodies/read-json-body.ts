@@ -184,6 +184,6 @@ export const parseJsonText = (text: string, subject: string, maxSeparators?: num
     return parseExactJson(text, maxSeparators);
   } catch (error) {
     if (error instanceof RangeError) throw new StoreError('bodyTooLarge', `${subject} has ${error.message}.`);
-    throw new StoreError('bodyNotJson', `${subject} is not JSON: ${(error as Error).message}`);
+    throw new StoreError('bodyNotJson', `${subject} is not JSON: ${(error as Error).message}.`);
   }
 };

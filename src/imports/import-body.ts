@@ -17,7 +17,11 @@ const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as
 const ALIASES = new Map<string, (typeof IMPORT_TYPES)[number]>([
   ['application/vnd.ms-excel', 'text/csv'],
   ['application/csv', 'text/csv'],
+  ['application/x-csv', 'text/csv'],
   ['text/comma-separated-values', 'text/csv'],
+  ['text/tab-separated-values', 'text/csv'],
+  ['text/x-comma-separated-values', 'text/csv'],
+  ['text/x-csv', 'text/csv'],
   ['application/jsonl', 'application/x-ndjson'],
   ['application/jsonlines', 'application/x-ndjson'],
   ['application/x-jsonlines', 'application/x-ndjson'],

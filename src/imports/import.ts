@@ -93,6 +93,10 @@ export type ReadRows = (ending: AbortController) => AsyncIterable<ImportRow[]>;
 /** Called at the end of a file that has no rows, not even failed ones, with a sentence that says what it has. */
 export type OnNoRows = (message: string) => void;
 
+/** What may have happened to a file that is a single line. */
+export const LINE_ENDS_LOST =
+  'If line ends were lost on the way: curl -d removes them, curl --data-binary and -T keep them.';
+
 export type ImportCounts = Pick<ImportSummary, 'created' | 'replaced' | 'skipped' | 'failed'>;
 
 export const NO_COUNTS: Readonly<ImportCounts> = { created: 0, replaced: 0, skipped: 0, failed: 0 };

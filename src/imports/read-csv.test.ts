@@ -56,11 +56,10 @@ describe('CSV', () => {
   });
 
   test('rows whose fields are all empty are ignored, and so are empty fields behind the last column', async () => {
-    const rows = await csv('id,name,tag,,\n,,,,\n1,Fir,,\n2,Yew,x,,,,\n,\n"",""\n3,Elm,,,x\n4,Oak\n');
+    const rows = await csv('id,name,tag,,\n,,,,\n1,Fir,,\n2,Yew,x,,"",\n,\n"",""\n3,Elm,,,x\n4,Oak\n');
     expect(rows).toMatchObject([
       { line: 3, plant: { id: 1n, name: 'Fir' } },
       { line: 4, plant: { id: 2n, name: 'Yew', tag: 'x' } },
-      { line: 6, error: 1003 },
       { line: 7, message: 'The row has 5 fields, but the header row has 3.' },
       { line: 8, message: 'The row has 2 fields, but the header row has 3.' },
     ]);
@@ -131,7 +130,7 @@ describe('CSV', () => {
   });
 
   test('a row fails if its number of fields is wrong, or it is not a valid plant', async () => {
-    const rows = await csv('id,name,tag\n1,a\n2,b,c,d\n""\n4,x\0,\n5,x,y\n');
+    const rows = await csv('id,name,tag\n1,a\n2,b,c,d\n" "\n4,x\0,\n5,x,y\n');
     expect(rows).toMatchObject([
       { line: 2, error: 1003, message: 'The row has 2 fields, but the header row has 3.' },
       { line: 3, error: 1003 },
@@ -168,6 +167,12 @@ describe('CSV', () => {
     ['no column name', 'id\n1', 1003, `${HEADER} "id", which lacks name. ${EXAMPLE}`],
     ['a plant as the header row', '1,Fir\n', 1003, `${HEADER} "1,Fir", which lacks id and name. ${EXAMPLE}`],
     ['one of two columns', 'name;tag\n', 1003, `${HEADER} "name;tag", which lacks id. ${EXAMPLE}`],
+    [
+      'no line ends, as curl -d sends them',
+      'id,name1,Fir2,Yew',
+      1003,
+      `${HEADER} "id,name1,Fir2,Yew", which lacks name. If line ends were lost on the way: curl -d removes them, curl --data-binary and -T keep them. ${EXAMPLE}`,
+    ],
     ['another delimiter', 'id|name\n', 1003, `${HEADER} "id|name", which lacks id and name. ${EXAMPLE}`],
     [
       'another delimiter in the first line',

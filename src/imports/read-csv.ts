@@ -4,7 +4,7 @@ import { MAX_INT64, MIN_INT64, plantSchema } from '../plants/plant.ts';
 import { quoteValue } from '../quote-value.ts';
 import { createCsvHead, toColumnName } from './csv-head.ts';
 import { type CsvFields, type CsvRecord, createCsvParser } from './csv-records.ts';
-import type { ImportRow, OnNoRows } from './import.ts';
+import { type ImportRow, LINE_ENDS_LOST, type OnNoRows } from './import.ts';
 import { inTurns } from './take-turns.ts';
 import { toRow } from './to-row.ts';
 
@@ -89,9 +89,7 @@ async function* withEnd(text: AsyncIterable<string>): AsyncGenerator<string | un
 }
 
 const ONLY_HEADER = 'The file has no rows: it has only a header row.';
-const ONLY_LINE =
-  'The file has no rows: it is a single line, its header row. If the line ends were lost on the way: curl -d removes them, ' +
-  'curl --data-binary and -T keep them.';
+const ONLY_LINE = `The file has no rows: it is a single line, its header row. ${LINE_ENDS_LOST}`;
 
 /** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */
 type Columns = { id: number; name: number; tag: number; count: number };
@@ -104,7 +102,8 @@ const findColumns = (fields: CsvFields, separator: string): Columns => {
       throw headerWrong(`${row}, which names the column ${name} twice.`);
   }
   const missing = ['id', 'name'].filter((name) => !names.includes(name));
-  if (missing.length > 0) throw headerWrong(`${row}, which lacks ${missing.join(' and ')}.`);
+  const advice = names.some((name) => /^name["'\d]/.test(name)) ? ` ${LINE_ENDS_LOST}` : '';
+  if (missing.length > 0) throw headerWrong(`${row}, which lacks ${missing.join(' and ')}.${advice}`);
   const count = names.findLastIndex((name) => name !== '') + 1;
   return { id: names.indexOf('id'), name: names.indexOf('name'), tag: names.indexOf('tag'), count };
 };
@@ -115,7 +114,7 @@ const headerWrong = (what: string) =>
     `${what} It must be like id,name,tag, in any order, separated by commas, semicolons or tabs.`,
   );
 
-const isEmpty = (fields: CsvFields): boolean => fields.every((field) => field === undefined);
+const isEmpty = (fields: CsvFields): boolean => fields.every((field) => !field);
 
 const toCsvRow = ({ line, fields }: CsvRecord, columns: Columns): ImportRow =>
   toRow(line, csvPlantSchema, 'The row', () => {

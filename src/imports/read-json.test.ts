@@ -41,7 +41,7 @@ describe('a JSON array', () => {
 
   test.each([
     ['', /^The file is not JSON: /],
-    ['[{"id":1]}', /^The file is not JSON: /],
+    ['[{"id":1]}', /^The file is not JSON: .+[^.]\.$/],
     ['{"id":1,"name":"Fir"}', /^The file is JSON, but not an array of plants\.$/],
   ])('is not %j', (text, message) => {
     expect(() => parseArray(text)).toThrow(message);

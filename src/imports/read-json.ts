@@ -1,7 +1,7 @@
 import { parseJsonText } from '../bodies/read-json-body.ts';
 import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
-import { formatCount, type ImportRow, type OnNoRows } from './import.ts';
+import { formatCount, type ImportRow, LINE_ENDS_LOST, type OnNoRows } from './import.ts';
 import { inTurns } from './take-turns.ts';
 import { toRow, toRowError } from './to-row.ts';
 
@@ -52,7 +52,17 @@ const readLine = (line: number, textWithReturn: string, maxBytes: number): Impor
   // A character takes at most three bytes, and counting them takes time.
   if (3 * text.length > maxBytes && Buffer.byteLength(text) > maxBytes) return toRowError(line, lineTooLong(maxBytes));
   if (BLANK.test(text)) return undefined;
-  return toRow(line, newPlantSchema, 'The line', () => parseJsonText(text, 'The line'));
+  return toRow(line, newPlantSchema, 'The line', () => parseLine(text));
+};
+
+/** @throws {StoreError} 1000, 1002 */
+const parseLine = (text: string): unknown => {
+  try {
+    return parseJsonText(text, 'The line');
+  } catch (error) {
+    if (error instanceof StoreError && /\}\s*\{/.test(text)) error.message += ` ${LINE_ENDS_LOST}`;
+    throw error;
+  }
 };
 
 const lineTooLong = (limit: number) => new StoreError('bodyTooLarge', `The line must be at most ${limit} bytes.`);

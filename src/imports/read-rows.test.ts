@@ -280,3 +280,10 @@ test('NDJSON whose lines end with CR alone is no silent loss', async () => {
   const rows = await ndjson('{"id":1,"name":"Fir"}\r{"id":2,"name":"Yew"}\r');
   expect(rows).toMatchObject([{ line: 1, error: 1000, message: expect.stringMatching(/^The line is not JSON/) }]);
 });
+
+test('NDJSON whose lines are one, as curl -d sends them: the message says so', async () => {
+  const message = expect.stringMatching(
+    /^The line is not JSON: .*\. If line ends were lost .*: curl -d removes them, .*\.$/,
+  );
+  expect(await ndjson('{"id":1,"name":"Fir"}{"id":2,"name":"Yew"}')).toMatchObject([{ line: 1, error: 1000, message }]);
+});

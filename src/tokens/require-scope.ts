@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { StoreError } from '../errors.ts';
+import { errors, StoreError } from '../errors.ts';
 import { clientAddress } from './client-address.ts';
 import { createFailedTokens } from './failed-tokens.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -34,7 +34,7 @@ export const createRequireScope = ({ verifyToken, rateLimit }: RequireScopeOptio
         const wait = text === undefined ? undefined : countFailed(address);
         if (wait !== undefined) throw tooManyWrongTokens(wait);
         if (rateLimit) await rateLimit(`address:${address}`, response);
-        throw text === undefined ? tokenMissing() : tokenNotValid(oddityOf(text));
+        throw text === undefined ? tokenMissing(request) : tokenNotValid(oddityOf(text));
       }
       if (rateLimit) await rateLimit(`token:${token.name}`, response);
       const missing = scopes.filter((scope) => !token.scopes.includes(scope));
@@ -57,7 +57,10 @@ const tooManyWrongTokens = (wait: number) =>
     headers: { ...challenge('invalid_token'), 'Retry-After': `${wait}` },
   });
 
-const tokenMissing = () => new StoreError('tokenMissing', undefined, { headers: challenge() });
+const tokenMissing = ({ headers }: Request) => {
+  const message = `${errors.tokenMissing.example}${headers.authorization ? ' The Authorization header has another form.' : ''}`;
+  return new StoreError('tokenMissing', message, { headers: challenge() });
+};
 
 export const tokenNotValid = (oddity = '') =>
   new StoreError('tokenNotValid', `The token is wrong, expired or revoked.${oddity}`, {
@@ -68,7 +71,9 @@ export const tokenNotValid = (oddity = '') =>
 const oddityOf = (text: string): string => {
   if (/^(bearer|token)\s/i.test(text)) return ' It begins with a word, such as a second "Bearer".';
   if (/[^\w.~+/=-]/.test(text)) return ' It has characters that no token has, such as quotes, spaces or a backslash.';
-  return /^plant_(?!.{43}$)/.test(text) ? ' It is cut off, or has something behind it.' : '';
+  if (/^plant_/.test(text)) return text.length === 49 ? '' : ' It is cut off, or has something behind it.';
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return '';
+  return ' A token of the service begins with plant_; one of an identity provider has three parts with dots between them.';
 };
 
 /**

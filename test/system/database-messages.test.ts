@@ -62,7 +62,7 @@ test.each([
 });
 
 test('a variable of the driver that it cannot use with this URL is explained in a sentence', async () => {
-  const [url] = database.url.split('?');
+  const [url = ''] = database.url.split('?');
   const { code, stderr } = await runCommand(['token', 'list'], { DATABASE_URL: url, PGSSLNEGOTIATION: 'direct' });
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^DATABASE_URL cannot be used: sslnegotiation=.*\n$/)]);
 });

@@ -104,7 +104,7 @@ describe('the body', () => {
   });
 
   const NO_ROWS = 'The file has no rows: ';
-  const ONE_LINE = `${NO_ROWS}it is a single line, its header row. If the line ends were lost on the way: curl -d removes them, curl --data-binary and -T keep them.`;
+  const ONE_LINE = `${NO_ROWS}it is a single line, its header row. If line ends were lost on the way: curl -d removes them, curl --data-binary and -T keep them.`;
 
   test.each([
     [NDJSON, ['', '\n', '\r\n \n\t\n'], `${NO_ROWS}it is empty or has only blank lines.`],
@@ -140,6 +140,10 @@ describe('the body', () => {
     ['application/jsonl; charset=utf8', '{"id":1,"name":"Fir"}'],
     ['application/x-jsonlines', '{"id":1,"name":"Fir"}'],
     ['application/ndjson', '{"id":1,"name":"Fir"}'],
+    ['text/x-csv', 'id,name\n1,Fir'],
+    ['application/x-csv', 'id,name\n1,Fir'],
+    ['text/x-comma-separated-values', 'id,name\n1,Fir'],
+    ['text/tab-separated-values; charset=utf-8', 'id\tname\n1\tFir'],
   ])('may have another type that browsers and tools send: %s', async (type, body) => {
     expect(await importPlants(body, { type })).toMatchObject({ status: 200, body: counts(1) });
   });
