@@ -4,7 +4,12 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { assertTimeLimits, findImportObstacle, type InspectedDatabase } from '../database/check-databases.ts';
+import {
+  assertTimeLimits,
+  findImportObstacle,
+  findSearchObstacle,
+  type InspectedDatabase,
+} from '../database/check-databases.ts';
 import { createDurabilityWatch } from '../database/inspect-database.ts';
 import { OperationalError } from '../errors.ts';
 import { createLog, type Log } from '../observability/logger.ts';
@@ -34,8 +39,8 @@ export const serve = async (config: Config): Promise<void> => {
     for (const { facts } of databases) if (facts) watchDurability(facts.weaknesses);
     for (const { variable, failure: err } of databases)
       if (err) logger.error({ variable, err }, 'the database cannot be reached');
-    const obstacle = databases.map(findImportObstacle).at(-1);
-    if (obstacle) logger.warn(obstacle);
+    for (const obstacle of [databases.map(findImportObstacle).at(-1), databases.map(findSearchObstacle).at(0)])
+      if (obstacle) logger.warn(obstacle);
     // Before the service, which nothing would stop if this fails.
     const token = isProduction ? undefined : await ensureLocalToken(databaseUrl, dataFolder(config));
     const server =

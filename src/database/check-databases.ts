@@ -92,6 +92,13 @@ export const findImportObstacle = ({ url, facts }: Omit<InspectedDatabase, 'vari
   return `imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO ${quoteIdentifier(facts.role)}`;
 };
 
+/** @returns why searches by name will miss some, for the log */
+export const findSearchObstacle = ({ facts }: Pick<InspectedDatabase, 'facts'>): string | undefined =>
+  facts?.ignoresCase === false
+    ? 'searches by name take É and é, or I and i, for different letters, because of the locale of the database. Move the plants to ' +
+      "one with another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'"
+    : undefined;
+
 /** @throws {OperationalError} the database is not migrated, or the role of the connection does not own its tables */
 export const assertOwner = async (client: Client): Promise<void> => {
   const { owner, isOwner, searchPath } = await readFacts(client);

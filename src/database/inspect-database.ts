@@ -58,6 +58,8 @@ export type DatabaseFacts = {
   /** Of the table plants. */
   owner: string | null;
   isOwner: boolean | null;
+  /** Whether searches by name ignore the case of É and é, and of I and i. */
+  ignoresCase: boolean;
   /** In ms; 0: none. */
   statementTimeout: number;
   lockTimeout: number;
@@ -77,6 +79,7 @@ const FACTS = `
     ARRAY(SELECT name::text FROM unnest(current_schemas(FALSE)) AS name WHERE has_schema_privilege(name, 'CREATE')) AS creatable,
     (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = to_regclass('plants')) AS owner,
     (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')) AS "isOwner",
+    'É' ILIKE 'é' AND 'I' ILIKE 'i' AS "ignoresCase",
     (SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout') AS "statementTimeout",
     (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS "lockTimeout",
     has_database_privilege(current_database(), 'TEMPORARY') AS "mayCreateTemporary",
