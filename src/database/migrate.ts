@@ -77,6 +77,8 @@ const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   // The engine holds its lock until its connection closes.
   stack.defer(() => pool.end());
   await endWithClient(pool);
+  // PostgreSQL has it from 17 on.
+  await pool.query("SELECT set_config(name, '0', FALSE) FROM pg_settings WHERE name = 'transaction_timeout'");
   // The engine refuses to start in a schema with tables that it does not know.
   const { rows } = await pool.query<{ tablename: string }>(
     'SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename <> ALL($2)',
@@ -87,11 +89,17 @@ const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   try {
     return (await engine.applyMigrations({ migrationsList: readMigrations(), filters })).appliedMigrationNames;
   } catch (error) {
-    const message = (error as Error).message.replace(/Read more .*baseline.*/, NAMES_TAKEN);
-    throw new OperationalError(message.replace(/Read more .*/, REMEDY), { cause: error });
+    throw new OperationalError(explain((error as Error).message), { cause: error });
   } finally {
     engine.free();
   }
+};
+
+/** The engine's message, without where in its sources it failed. */
+const explain = (text: string): string => {
+  const [, prefix, reason = '', trace = ''] = /^(external connector error\n.*?: )?(.*?)(\n +0: .*)?$/s.exec(text) ?? [];
+  const message = reason.replace(/Read more .*baseline.*/, NAMES_TAKEN).replace(/Read more .*/, REMEDY);
+  return trace ? `${message}.${prefix ? ` ${REMEDY}` : ''}` : message;
 };
 
 /** Makes a pool send a statement again, with pauses, while it waits too long for a lock. */

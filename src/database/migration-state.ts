@@ -62,11 +62,12 @@ export const assertReadyToServe = async (pool: Pool): Promise<string> => {
   return rows[0]?.weaknesses ?? '';
 };
 
-/** Without a policy, row-level security hides all rows: lists would be empty, and no token valid. */
+/** Without a policy that lets the role read, row-level security hides all rows: lists would be empty, and no token valid. */
 const assertPolicies = async (pool: Pool, tables: string) => {
   const { rows } = await pool.query<{ names: string | null }>(
     `SELECT string_agg(name, ', ') AS names FROM unnest(string_to_array($1, ',')) AS name
-     WHERE NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass(name))`,
+     WHERE NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass(name) AND polpermissive AND polcmd IN ('r', '*')
+       AND EXISTS (SELECT FROM unnest(polroles) AS role WHERE role = 0 OR pg_has_role(role, 'USAGE')))`,
     [tables],
   );
   const names = rows[0]?.names;

@@ -75,6 +75,10 @@ describe('GET /livez and GET /readyz', () => {
           message: 'Row-level security without a policy hides all rows of plants, tokens from the service.',
         },
       ]);
+      await query(`
+        CREATE POLICY others ON plants TO pg_monitor USING (TRUE); CREATE POLICY fewer ON tokens AS RESTRICTIVE USING (TRUE);
+        CREATE POLICY writes ON tokens FOR INSERT WITH CHECK (TRUE)`);
+      expect((await service.agent.get('/readyz')).body).toEqual(body);
       await query(
         `CREATE POLICY all_rows ON plants USING (TRUE); CREATE POLICY all_rows ON tokens TO ${role} USING (TRUE)`,
       );

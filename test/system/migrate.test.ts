@@ -127,6 +127,30 @@ test('tables, views and types of other programs in the schema do not matter, unl
   expect(await migrate()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: /) });
 });
 
+test('a view of the name of a table: a sentence with the remedy, and no trace of the engine', async () => {
+  await database.query('CREATE VIEW plants AS SELECT 1 AS height');
+  const { code, stderr } = await migrate();
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^ERROR: relation "plants" already exists\. Fix .* DELETE FROM _prisma_migrations .*\n$/),
+  ]);
+  await database.query('DROP VIEW plants; DELETE FROM _prisma_migrations WHERE finished_at IS NULL');
+  expect(await migrate()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: /) });
+});
+
+test('a server that is read-only: a sentence', async () => {
+  await database.administer(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
+  expect((await migrate()).stderr).toMatch(/^ERROR: cannot execute CREATE TABLE in a read-only transaction\.\n$/);
+});
+
+test('no transaction_timeout of the role or database ends a migration', async () => {
+  await database.query(`
+    CREATE FUNCTION wait() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.4); END';
+    CREATE EVENT TRIGGER wait ON ddl_command_start EXECUTE FUNCTION wait()`);
+  await database.administer(`ALTER DATABASE ${database.name} SET transaction_timeout = '300ms'`);
+  expect(await migrate()).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('PostgreSQL ends the statement of a migration that was killed', async () => {
   await database.query(`
     CREATE FUNCTION wait_long() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(600); END';
