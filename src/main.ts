@@ -18,6 +18,8 @@ if (existsSync(envFile)) process.loadEnvFile(envFile);
 const fromFile = Object.keys(process.env).filter((name) => !given.includes(name));
 // Only the connections without options of their own would follow it.
 delete process.env.PGOPTIONS;
+// The embedded PostgreSQL has no TLS.
+if (!process.env.DATABASE_URL) delete process.env.PGSSLNEGOTIATION;
 if (/[?&]sslrootcert=system(&|$)/m.test(`${process.env.DATABASE_URL}\n${process.env.DIRECT_URL}`)) {
   // For workers and Prisma Studio.
   process.env.NODE_USE_SYSTEM_CA = '1';

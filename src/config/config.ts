@@ -50,8 +50,9 @@ const variables = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl('http://localhost:4318'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl('http://localhost:4318/v1/traces'),
   OTEL_SDK_DISABLED: z.string().default('false'),
+  OTEL_TRACES_EXPORTER: z.string().toLowerCase().default('otlp'),
   // Platforms set values that only other SDKs know. They must not stop the service (specification of OpenTelemetry).
-  OTEL_TRACES_SAMPLER: z.string().default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER: z.string().toLowerCase().default('parentbased_always_on'),
   OTEL_TRACES_SAMPLER_ARG: z.string().default('1'),
   IDEMPOTENCY_RETENTION: duration('1s', '365d', '24h'),
   EXPORT_TIMEOUT: duration('1s', '7d', '1h'),
@@ -161,8 +162,9 @@ const toConfig = (values: z.infer<typeof variables>) =>
 const toTracing = (values: z.infer<typeof variables>) => {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: tracesEndpoint } = values;
   const url = tracesEndpoint ?? (endpoint && `${endpoint.replace(/\/$/, '')}/v1/traces`);
-  if (url === undefined || values.OTEL_SDK_DISABLED.toLowerCase() === 'true') return undefined;
-  return { url, sampling: { sampler: values.OTEL_TRACES_SAMPLER, argument: values.OTEL_TRACES_SAMPLER_ARG } };
+  const exporter = values.OTEL_TRACES_EXPORTER;
+  if (url === undefined || exporter === 'none' || values.OTEL_SDK_DISABLED.toLowerCase() === 'true') return undefined;
+  return { url, exporter, sampling: { sampler: values.OTEL_TRACES_SAMPLER, argument: values.OTEL_TRACES_SAMPLER_ARG } };
 };
 
 /** The configuration. Sizes are in bytes, times in milliseconds. */

@@ -143,7 +143,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
       const server = findServer(directory, account);
       if (server === undefined) return undefined;
       if (server.isReady)
-        return `postgresql://${USER}:${readSecretFile(passwordFile)}@127.0.0.1:${server.port}/postgres?sslmode=disable&sslnegotiation=postgres`;
+        return `postgresql://${USER}:${readSecretFile(passwordFile)}@127.0.0.1:${server.port}/postgres?sslmode=disable`;
       await setTimeout(POLL_INTERVAL);
     }
     throw new OperationalError(

@@ -33,7 +33,7 @@ export type JwtVerifierOptions = {
 
 /**
  * Verifies signed tokens (JWT, RFC 7519) of an identity provider: signature, issuer, audience, `exp` and `nbf` (RFC
- * 9068 §4). The scopes are in `scope` (RFC 8693 §4.2) or `scp`, each a string or an array.
+ * 9068 §4). The scopes are in `scope` (RFC 8693 §4.2), `scp`, `permissions` or `roles`, each a string or an array.
  * @returns a function that returns undefined for any other text
  * @throws {StoreError} code 1503
  */
@@ -90,12 +90,12 @@ const reasonOf = (error: errors.JOSEError): string => {
 };
 
 const toToken = (payload: JWTPayload): CheckedToken => {
-  const { sub, exp = 0, scope, scp } = payload;
+  const { sub, exp = 0, scope, scp, permissions, roles } = payload;
   if (typeof sub !== 'string')
     throw new errors.JWTClaimValidationFailed('"sub" claim must be a string', payload, 'sub', 'invalid');
   return {
     name: nameOf(sub),
-    scopes: scopesOf([scope, scp].flat()),
+    scopes: scopesOf([scope, scp, permissions, roles].flat()),
     expiresAt: new Date((exp + CLOCK_TOLERANCE) * 1000),
     revokedAt: null,
   };

@@ -60,7 +60,7 @@ describe('code 1101: a token that is not valid', () => {
       await expectRefused(`Bearer ${text}`, characters);
     const start =
       ' A token of the service begins with plant_; one of an identity provider has three parts with dots between them.';
-    for (const text of [`x${token}`, token.toUpperCase(), token.slice(6), `token=${token}`, 'null', 'a.b'])
+    for (const text of [`x${token}`, token.toUpperCase(), token.slice(6), `token=${token}`, 'null', '-'])
       await expectRefused(`Bearer ${text}`, start);
     for (const text of ['a.b.c', 'eyJ-_.e30.sig']) await expectRefused(`Bearer ${text}`);
   });

@@ -298,6 +298,7 @@ test.each([
   ['traceidratio', '1.1', ['OTEL_TRACES_SAMPLER_ARG is not a fraction, 0 to 1; 1 is used']],
   ['parentbased_traceidratio', '.5', []],
   ['always_on', '50%', []],
+  ['Always_Off', '1', []],
 ])('the sampler %s with %s: a warning if the service does not know it', async (sampler, argument, warnings) => {
   await start({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: argument });
   expect(service.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual(warnings);
@@ -316,6 +317,17 @@ test('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is, in place of the endpo
 test.each(['true', 'TRUE'])('OTEL_SDK_DISABLED=%s: no traces', async (value) => {
   await start({ OTEL_SDK_DISABLED: value });
   expect((await service.agent.get('/livez')).headers).not.toHaveProperty('traceresponse');
+});
+
+test.each([
+  ['none', 'without traceresponse', []],
+  ['OTLP', 'with traceresponse', []],
+  ['console', 'with traceresponse', ['OTEL_TRACES_EXPORTER is not supported; otlp is used']],
+])('OTEL_TRACES_EXPORTER=%s: %s', async (exporter, expected, warnings) => {
+  await start({ OTEL_TRACES_EXPORTER: exporter });
+  const { headers } = await service.agent.get('/livez');
+  expect(`${'traceresponse' in headers ? 'with' : 'without'} traceresponse`).toBe(expected);
+  expect(service.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual(warnings);
 });
 
 test('without OTEL_EXPORTER_OTLP_ENDPOINT there are no traces, and no trace ids in responses and log lines', async () => {

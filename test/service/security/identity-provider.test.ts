@@ -94,7 +94,7 @@ describe('a token signed by the identity provider is accepted', () => {
   });
 });
 
-describe('its permissions are in `scope` or `scp`', () => {
+describe('its permissions are in `scope`, `scp`, `permissions` or `roles`', () => {
   test.each([
     ['no scope', undefined],
     ['an empty one', ''],
@@ -116,6 +116,8 @@ describe('its permissions are in `scope` or `scp`', () => {
     ['`scope` is an array', { scope: ['openid', 'plants:write'] }],
     ['`scp` is a string, as of Microsoft Entra', { scope: undefined, scp: 'openid plants:write' }],
     ['`scp` is an array, as of Okta', { scope: undefined, scp: ['plants:write'] }],
+    ['`permissions` is an array, as of Auth0', { scope: 'openid', permissions: ['plants:write'] }],
+    ['`roles` is an array, as of Microsoft Entra for programs', { scope: undefined, roles: ['plants:write'] }],
     ['they are in `scp` beside another `scope`', { scope: 'openid', scp: ['plants:write'] }],
   ])('%s: 200', async (_title, claims) => {
     expect((await send(await key.sign(claims))).status).toBe(200);
