@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from 'commander';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { encodingOf } from '../bodies/media-type.ts';
 import { parseDuration } from '../config/variable-kinds.ts';
+import { SCOPES, type Scope } from '../tokens/token.ts';
 
 /** Parses an option as the query parameter of the same meaning is parsed. */
 export const parseAs =
@@ -33,6 +34,13 @@ export const parseTokenName = (text: string): string => {
   // No leading hyphen: if the name is missing, commander takes the next option as the name.
   if (/^[\w.@][\w.@-]{0,63}$/.test(text)) return text;
   throw new InvalidArgumentError('It must be 1 to 64 letters, digits or . _ @ - and must not begin with -');
+};
+
+/** @param before those of the words before */
+export const parseScopes = (text: string, before: Scope[] = []): Scope[] => {
+  const { data, success } = z.array(z.enum(SCOPES)).safeParse(text.split(','));
+  if (success) return [...new Set([...before, ...data])];
+  throw new InvalidArgumentError(`It must be ${SCOPES.join(' or ')}; separate several by spaces or commas.`);
 };
 
 /** A century, in ms. */

@@ -1,15 +1,15 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { toWriteError } from '../database/database-error.ts';
 import { OperationalError } from '../errors.ts';
 import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
 import type { TokenRepository } from '../tokens/token-repository.ts';
-import { parseExpiry, parseOverlap, parseTokenName } from './option-parsers.ts';
+import { parseExpiry, parseOverlap, parseScopes, parseTokenName } from './option-parsers.ts';
 import { type OutputError, print } from './output.ts';
 import { baseUrl, curlLine } from './usage.ts';
 import { withDatabase, withTokens } from './with-database.ts';
 
-type CreateOptions = { name: string; expires?: Date; scope: Scope[]; ifNone?: true };
+type CreateOptions = { name: string; expires?: Date; scope?: Scope[]; ifNone?: true };
 
 /** In ms. */
 const HOUR = 3_600_000;
@@ -27,7 +27,7 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
       'how long the token is valid, such as 12h or 30d (default: until it is revoked)',
       parseExpiry,
     )
-    .addOption(new Option('--scope <scope...>', 'scopes, space-separated').choices(SCOPES).default([...SCOPES]))
+    .option('--scope <scope...>', `scopes, separated by spaces: ${SCOPES.join(' ')} (default: all)`, parseScopes)
     .option('--if-none', 'do nothing if the database already has a token')
     .action((options: CreateOptions) => useTokens((tokens) => createToken(tokens, options, config())));
   command
@@ -80,7 +80,7 @@ const written = <Result>(change: Promise<Result>): Promise<Result> =>
   });
 
 const createToken = async (tokens: TokenRepository, options: CreateOptions, config: Config) => {
-  const { name, expires: expiresAt = null, scope: scopes } = options;
+  const { name, expires: expiresAt = null, scope: scopes = [...SCOPES] } = options;
   if (options.ifNone && (await tokens.list()).length > 0) {
     process.stderr.write('The database already has a token; none was created.\n');
     return;

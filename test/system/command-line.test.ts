@@ -40,6 +40,14 @@ describe('token create', () => {
     expect(stderr).toMatch(/Read plants:\ncurl http:\S+\/plants -H 'Authorization: Bearer plant_[^']+'\n$/);
     const writer = await run('token', 'create', '--name', 'writer', '--scope', 'plants:read', 'plants:write');
     expect(writer.stderr).toMatch(/Store a plant:\ncurl .* -d '\{"id": /);
+    await run('token', 'create', '--name', 'commas', '--scope', 'plants:write,plants:read', '--scope', 'plants:read');
+    const [commas] = await database.query("SELECT scopes FROM tokens WHERE name = 'commas'");
+    expect(commas?.scopes).toEqual(['plants:write', 'plants:read']);
+    await run('token', 'create', '--name', 'all');
+    const [all] = await database.query("SELECT scopes FROM tokens WHERE name = 'all'");
+    expect(all?.scopes).toEqual(['plants:read', 'plants:write']);
+    const { code, stderr: refusal } = await run('token', 'create', '--name', 'x', '--scope', 'plants:read,all');
+    expect([code, refusal]).toEqual([2, expect.stringContaining('separate several by spaces or commas')]);
   });
 });
 
