@@ -48,7 +48,7 @@ test('a metrics port in use: start fails, and closes the database connections', 
 });
 
 test('through a pooler, the role needs time limits that the service can use', async () => {
-  const url = `${database.url}?pgbouncer=true`;
+  const url = `${database.url.split('?')[0]}?pgbouncer=true`;
   const check = async (limit = 500) => assertTimeLimits({ url, ...(await inspectDatabase(url)) }, limit);
   const set = (setting: string) => database.administer(`ALTER DATABASE ${database.name} SET ${setting}`);
   await set('statement_timeout = 500');
