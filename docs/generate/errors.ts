@@ -12,7 +12,7 @@ const causes: Record<number, string[]> = {
   [errors.overloaded.code]: [
     'A queue is full (`QUEUE_LIMIT`), or was too slow.',
     'All connections to PostgreSQL are in use.',
-    'Too many large bodies, imports or exports are in progress.',
+    'Too many imports or exports are in progress, or the requests of the token hold too much memory.',
     'PostgreSQL canceled a statement that took too long.',
     'Too many others are changing the data, or another transaction has locked it.',
   ],

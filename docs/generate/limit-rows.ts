@@ -42,18 +42,10 @@ export const sections: Record<string, LimitRow[]> = {
     ),
     row('bodies/exact-json.ts MAX_DEPTH', 'levels of nesting in JSON'),
     row('bodies/exact-json.ts MAX_SEPARATORS', 'commas and opening brackets in JSON'),
-    row('bodies/gather-body.ts SMALL_BODY', 'the size over which a body needs a slot to be read', 'bytes'),
-    row('request-limits.ts MAX_BODY_SLOTS', 'such bodies that are read at once, at most'),
-    row(
-      'request-limits.ts BODY_BYTES',
-      'the memory for them: with a larger `BODY_LIMIT` fewer are read at once, but at least two',
-      'bytes',
-    ),
-    row('bodies/body-slots.ts MIN_HOLD_TIME', 'how long a body keeps its slot while others wait', 'ms'),
-    row('bodies/body-slots.ts MAX_WAITING', 'bodies that wait for a slot'),
-    row('bodies/body-slots.ts MAX_UNPARSED', 'bodies that wait to be parsed'),
-    row('bodies/gather-body.ts FREE_PIECES', 'pieces of any size in which a body may arrive'),
-    row('bodies/gather-body.ts MIN_AVERAGE_PIECE', 'the average size of its pieces after that', 'bytes'),
+    row('request-limits.ts HELD_BYTES', 'what bodies and unsent responses hold together, at most', 'bytes'),
+    row('bodies/read-json-body.ts LARGE_BODY', 'the size over which bodies are parsed one at a time', 'bytes'),
+    row('bodies/piece-limit.ts FREE_PIECES', 'pieces of any size in which a body may arrive'),
+    row('bodies/piece-limit.ts MIN_AVERAGE_PIECE', 'the average size of its pieces after that', 'bytes'),
     row(
       'http/handle-error.ts MAX_DISCARDED',
       'the body of a refused request that is still read; after a larger one the connection is closed',
@@ -183,7 +175,7 @@ export const sections: Record<string, LimitRow[]> = {
   ],
   Connections: [
     row(
-      'RequestLimits outputBytes',
+      'RequestLimits heldBytes',
       'all responses that wait to be read by clients; over it, the oldest is cut off',
       'bytes',
     ),

@@ -25,7 +25,14 @@ type Described = { name: string; help: string; type: string; labelNames: string[
 const createAll = (): Registry => {
   const { registry, watch } = createMetrics({ config: { maxConnections: 0 } });
   const nothing = () => ({}) as never;
-  watch({ pool: nothing, server: nothing, dropped: nothing, importedRows: nothing, exportedPlants: nothing, inUse: nothing });
+  watch({
+    pool: nothing,
+    server: nothing,
+    dropped: nothing,
+    importedRows: nothing,
+    exportedPlants: nothing,
+    inUse: nothing,
+  });
   return registry;
 };
 

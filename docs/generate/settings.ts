@@ -118,6 +118,7 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
       meaning: 'The same as a whole URL. It takes the place of `OTEL_EXPORTER_OTLP_ENDPOINT`.',
     },
     OTEL_SDK_DISABLED: { meaning: '`true` switches traces off.' },
+    OTEL_TRACES_EXPORTER: { meaning: '`none` switches traces off, too.' },
     OTEL_TRACES_SAMPLER: {
       meaning:
         'Which traces to send: `always_on`, `always_off` or `traceidratio`. With the prefix `parentbased_`, a client that sends a `traceparent` decides.',

@@ -1,8 +1,7 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
 import type { BulkTrace } from '../batching/bulk.ts';
 import { stringifyExact } from '../bodies/exact-json.ts';
-import { clientDisconnected } from '../bodies/read-json-body.ts';
-import type { BodyLimits } from '../bodies/read-json-body.ts';
+import { type BodyLimits, clientDisconnected } from '../bodies/read-json-body.ts';
 import { closeIfUnread, handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { sendJsonText } from '../http/send-json.ts';
