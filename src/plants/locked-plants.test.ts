@@ -74,6 +74,8 @@ test('tries one write of a plant at a time, in order, and those of others meanwh
   expect(sent).toEqual(['a', 'c', 'a']);
   attempts.get('a')?.resolve('a');
   await pass();
+  // For another write waits for it.
+  expect(locked.has(1n)).toBe(true);
   attempts.get('b')?.resolve('b');
   expect(await Promise.all(outcomes)).toEqual(['a', 'b', 'c']);
   expect([locked.count(), locked.has(1n)]).toEqual([0, false]);

@@ -1,8 +1,18 @@
 import { expect, test } from '@jest/globals';
 import type { Database } from '../database/database.ts';
 import { createStoredResponses } from '../idempotency/stored-responses.ts';
+import { firstsById } from './insert-plants.ts';
 import { idTaken, plantUnknown } from './plant.ts';
 import { createPlantRepository } from './plant-repository.ts';
+
+test('the first plant of each id is stored, and ids in order, so that concurrent statements do not deadlock', () => {
+  const plants = [3n, -1n, 3n, 20n].map((id, index) => ({ id, name: `${index}` }));
+  expect(firstsById(plants).map(({ id, name }) => [id, name])).toEqual([
+    [-1n, '1'],
+    [3n, '0'],
+    [20n, '3'],
+  ]);
+});
 
 test('what PostgreSQL returns counts, not how many rows it reports', async () => {
   // Citus reports a row that ON CONFLICT skipped.

@@ -192,6 +192,7 @@ describe.each(changes)('%s', (method, change) => {
       { 'If-None-Match': `,, x, "a,b" ,\t${current},` },
       { 'If-None-Match': '*' },
       { 'If-Match': current, 'If-None-Match': current },
+      { 'If-Match': '"other"', 'If-None-Match': '"other"' },
     ]) {
       const response = await change('1', headers);
       expect([headers, response.status, response.body.error]).toEqual([headers, 412, 1204]);

@@ -89,7 +89,10 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'bodies/stream-body.ts MAX_AHEAD': ['src/bodies/stream-body.test.ts', 'pieces of at most 8 MiB are read ahead'],
   'bodies/stream-body.ts PIECE_OVERHEAD': ['src/bodies/stream-body.test.ts', 'with what they take beside their bytes'],
   'commands/stop-signal.ts SAME_SIGNAL_TIME': ['src/commands/stop-signal.test.ts', 'unless that comes within a second'],
-  'RequestLimits exports.stallTimeout': ['test/service/export.test.ts', 'is disconnected if its client stops reading'],
+  'RequestLimits exports.stallTimeout': [
+    'test/service/exports-in-progress.test.ts',
+    'is disconnected if its client stops reading',
+  ],
   'config/config.ts HEAP_MIB': ['src/config/config.test.ts', 'from the heap of the process'],
   'database/check-databases.ts MAX_LOCK_TIMEOUT': [
     'test/service/start-failure.test.ts',
