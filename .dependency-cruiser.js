@@ -27,7 +27,8 @@ const mayImport = {
   documentation: shared,
 };
 
-const REPOSITORY = '^src/[^/]+/([^/]+-repository|plant-pages|insert-plants|stored-responses|import-session)[.]ts$';
+const REPOSITORY =
+  '^src/[^/]+/([^/]+-repository|plant-pages|insert-plants|change-many|stored-responses|import-session)[.]ts$';
 const UNIT_TEST = '[.]test[.]ts$';
 const packages = (/** @type {string[]} */ ...names) => `(^|/)node_modules/(@types/)?(${names.join('|')})/`;
 

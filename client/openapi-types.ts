@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: e4d54596d576cfe5c45e32494f4ec654fbe9e6b097a13a56a1c6abda2ad33e39
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 60bf18998d7bc90563a516808b605563acf289a3e203634c7050039c70249c8b
 export interface paths {
     "/plants": {
         parameters: {
@@ -61,10 +61,18 @@ export interface paths {
          *     </details>
          */
         post: operations["createPlant"];
-        delete?: never;
+        /**
+         * Delete the plants that match
+         * @description Deletes all plants that match. At least one of `tag`, `id` and `q` is needed. It is one statement, which changes all of them or, if it takes too long (1505) or fails, none; add a `limit` then. It takes no Idempotency-Key and no If-Match.
+         */
+        delete: operations["deletePlants"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change the plants that match
+         * @description Applies a JSON Merge Patch (RFC 7396) to all plants that match. Those that would stay as they are do not count. At least one of `tag`, `id` and `q` is needed. It is one statement, which changes all of them or, if it takes too long (1505) or fails, none; add a `limit` then. It takes no Idempotency-Key and no If-Match.
+         */
+        patch: operations["patchPlants"];
         trace?: never;
     };
     "/plants/count": {
@@ -466,7 +474,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long, or the change of many plants, which changed nothing (1505). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -530,6 +538,126 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    deletePlants: {
+        parameters: {
+            query?: {
+                /** @description Only plants with exactly this tag */
+                tag?: string;
+                /** @description Only plants with one of these ids: `?id=17&id=18`, at most 100 */
+                id?: bigint[];
+                /** @description Only plants whose name contains this text, ignoring case */
+                q?: string;
+                /** @description Only so many plants, the first in the order of ids: repeat the request until it changes none */
+                limit?: number;
+                /** @description Counts the plants and changes nothing */
+                dryRun?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The number of plants that were deleted or, in a dry run, would be. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deleted: number;
+                    };
+                };
+            };
+            /** @description A parameter of the path or the query is wrong (1005). The Idempotency-Key is not valid (1300). An Idempotency-Key is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long, or the change of many plants, which changed nothing (1505). */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patchPlants: {
+        parameters: {
+            query?: {
+                /** @description Only plants with exactly this tag */
+                tag?: string;
+                /** @description Only plants with one of these ids: `?id=17&id=18`, at most 100 */
+                id?: bigint[];
+                /** @description Only plants whose name contains this text, ignoring case */
+                q?: string;
+                /** @description Only so many plants, the first in the order of ids: repeat the request until it changes none */
+                limit?: number;
+                /** @description Counts the plants and changes nothing */
+                dryRun?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["PlantPatch"];
+                "application/json": components["schemas"]["PlantPatch"];
+            };
+        };
+        responses: {
+            /** @description The number of plants that were changed or, in a dry run, would be. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        updated: number;
+                    };
+                };
+            };
+            /** @description The body is not JSON, or not UTF-8 (1000). The content type or encoding is not supported (1001). The body is too large (1002). A field is missing or wrong (1003). A parameter of the path or the query is wrong (1005). The Idempotency-Key is not valid (1300). An Idempotency-Key is not supported for this request; nothing was changed (1303). The request is not valid HTTP/1.1 (1006). */
+            400: {
+                headers: {
+                    Accept: components["headers"]["Accept"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long, or the change of many plants, which changed nothing (1505). */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     countPlants: {
         parameters: {
             query?: {
@@ -569,7 +697,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long, or the change of many plants, which changed nothing (1505). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -991,7 +1119,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long (1505). */
+            /** @description The keys that verify the token cannot be fetched from the identity provider (1503). Too many requests are waiting, or data is locked for too long; this one changed nothing (1500). The database cannot be reached, or was lost during the request (1501). The database is not migrated (1502). The search took too long, or the change of many plants, which changed nothing (1505). */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];

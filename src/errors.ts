@@ -140,7 +140,7 @@ export const errors = defineErrors({
     status: 405,
     when: 'the path does not support the method',
     advice: 'Use a method from the Allow header.',
-    example: 'DELETE is not allowed here; use GET, HEAD, POST, OPTIONS.',
+    example: 'PUT is not allowed here; use GET, HEAD, POST, PATCH, DELETE, OPTIONS.',
   },
   requestTooSlow: {
     code: 1203,
@@ -182,7 +182,7 @@ export const errors = defineErrors({
     title: 'Idempotency-Key not supported here',
     when: 'an Idempotency-Key is not supported for this request; nothing was changed',
     advice:
-      'Send the request without an Idempotency-Key. The message gives the reason: the plants are distributed over several servers, or the response to a PATCH is too long to be stored; then PUT works.',
+      'Send the request without an Idempotency-Key. The message gives the reason: the plants are distributed over several servers, the request changes many plants by a filter, or the response to a PATCH is too long to be stored; then PUT works.',
     example:
       'The response would exceed 64 KiB, which is too long to be stored for the Idempotency-Key; nothing was changed. Use PUT, or send no key.',
   },
@@ -235,9 +235,9 @@ export const errors = defineErrors({
     code: 1505,
     status: 503,
     isFault: false,
-    when: 'the search took too long',
+    when: 'the search took too long, or the change of many plants, which changed nothing',
     advice:
-      'Search for a tag alone, which has an index. The operator can create an index that speeds up searches by name: plant-store search-index create. The database is healthy.',
+      'Search for a tag alone, which has an index. The operator can create an index that speeds up searches by name: plant-store search-index create. Add a limit to a change of many plants, and repeat it. The database is healthy.',
     example:
       'The search took too long. A search for a tag alone is fast. The operator can speed up others: plant-store search-index create.',
   },

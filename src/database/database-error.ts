@@ -107,6 +107,9 @@ export const toCitusWriteError = (error: unknown): Error =>
     ? new OutcomeUnknownError('A worker of Citus may have committed the write.', { cause: error })
     : toWriteError(error);
 
+/** PostgreSQL ended a statement, which changed nothing, because it and others waited for each other's locks. */
+export const isDeadlock = hasCode(/^40P01$/);
+
 /** A statement waited longer than `lock_timeout` for another transaction, and changed nothing. */
 export const isLockTimeout = hasCode(/^55P03$/);
 

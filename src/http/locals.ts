@@ -18,7 +18,7 @@ declare module 'express-serve-static-core' {
     failures?: number;
     /** The error that the response reports. */
     error?: StoreError;
-    /** The number of plants that an export has read so far. */
+    /** The number of plants that an export has read so far, or that a change by a filter has changed. */
     progress?: { rows: number };
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type NewPlant, newPlantSchema } from '../plants/plant.ts';
+import { flag, type NewPlant, newPlantSchema } from '../plants/plant.ts';
 
 /** A number for people, such as 10,000. */
 export const formatCount = (count: number): string => count.toLocaleString('en-US');
@@ -10,12 +10,6 @@ export const DEFAULT_MAX_ERRORS = 1000;
 const MAX_ERRORS_WRONG = `must be an integer from 0 to ${MAX_ERRORS}`;
 
 export const CONFLICT_MODES = ['error', 'skip', 'replace'] as const;
-
-const flag = z
-  .enum(['true', 'false'], 'must be true or false')
-  .transform((text) => text === 'true')
-  .pipe(z.boolean())
-  .default(false);
 
 /** The query of `POST /plants/import`. Strict, because ignoring a misspelled parameter could store the wrong data. */
 export const importQuerySchema = z.strictObject({

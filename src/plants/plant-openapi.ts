@@ -3,6 +3,7 @@ import { idempotent } from '../idempotency/keyed-request.ts';
 import { notModified, type Operation, type Paths, preconditions } from '../openapi/describe-paths.ts';
 import { json, parametersOf, reference, toJsonSchema } from '../openapi/openapi.ts';
 import {
+  manyPlantsQuerySchema,
   newPlantSchema,
   plantCountQuerySchema,
   plantPatchSchema,
@@ -100,21 +101,24 @@ const listPlants: Operation = {
   errors: [errors.parameterWrong, errors.searchTooSlow],
 };
 
+/** The response with the number of plants. */
+const numberOf = (member: string, description: string): Operation['responses'] => ({
+  200: {
+    description,
+    content: json(
+      { type: 'object', properties: { [member]: { type: 'integer', minimum: 0 } }, required: [member] },
+      { [member]: { summary: 'Two plants', value: { [member]: 2 } } },
+    ),
+  },
+});
+
 const countPlants: Operation = {
   operationId: 'countPlants',
   summary: 'Count plants',
   description: 'Counts all plants, or those that match, as of a single point in time. It reads all of them.',
   scopes: ['plants:read'],
   parameters: parametersOf('query', plantCountQuerySchema),
-  responses: {
-    200: {
-      description: 'The number of plants.',
-      content: json(
-        { type: 'object', properties: { count: { type: 'integer', minimum: 0 } }, required: ['count'] },
-        { count: { summary: 'Two plants', value: { count: 2 } } },
-      ),
-    },
-  },
+  responses: numberOf('count', 'The number of plants.'),
   errors: [errors.parameterWrong, errors.searchTooSlow],
 };
 
@@ -175,6 +179,34 @@ const patchPlant: Operation = {
   ...changeOnePlant,
 };
 
+/** What the operations on many plants share. */
+const manyPlants = {
+  parameters: parametersOf('query', manyPlantsQuerySchema),
+  errors: [errors.parameterWrong, errors.keyInvalid, errors.keyNotSupported, errors.searchTooSlow],
+};
+const MANY =
+  'At least one of `tag`, `id` and `q` is needed. It is one statement, which changes all of them or, if it takes too ' +
+  'long (1505) or fails, none; add a `limit` then. It takes no Idempotency-Key and no If-Match.';
+
+const patchPlants: Operation = {
+  operationId: 'patchPlants',
+  summary: 'Change the plants that match',
+  description: `Applies a JSON Merge Patch (RFC 7396) to all plants that match. Those that would stay as they are do not count. ${MANY}`,
+  scopes: ['plants:read', 'plants:write'],
+  body: { 'application/merge-patch+json': plantPatch, 'application/json': plantPatch },
+  responses: numberOf('updated', 'The number of plants that were changed or, in a dry run, would be.'),
+  ...manyPlants,
+};
+
+const deletePlants: Operation = {
+  operationId: 'deletePlants',
+  summary: 'Delete the plants that match',
+  description: `Deletes all plants that match. ${MANY}`,
+  scopes: ['plants:write'],
+  responses: numberOf('deleted', 'The number of plants that were deleted or, in a dry run, would be.'),
+  ...manyPlants,
+};
+
 const deletePlant: Operation = {
   operationId: 'deletePlant',
   summary: 'Delete a plant',
@@ -185,7 +217,7 @@ const deletePlant: Operation = {
 
 /** The operations of addPlantRoutes. */
 export const plantPaths: Paths = {
-  '/plants': { post: createPlant, get: listPlants },
+  '/plants': { post: createPlant, get: listPlants, patch: patchPlants, delete: deletePlants },
   '/plants/count': { get: countPlants },
   '/plants/{id}': { get: getPlant, put: replacePlant, patch: patchPlant, delete: deletePlant },
 };

@@ -64,12 +64,6 @@ export const createPlantPages = ({ database, isDistributed }: PlantPagesOptions)
     const [row] = await database.$queryRaw<Columns[]>`${selectColumns(found)}`;
     return toPlantPage(row as Columns, limit);
   },
-
-  /** Counts the plants that match. */
-  count: async (filter: PlantFilter): Promise<number> => {
-    const rows = await database.$queryRaw<{ count: bigint }[]>`SELECT count(*) FROM plants WHERE ${matching(filter)}`;
-    return Number(rows[0]?.count);
-  },
 });
 
 /** The pages in one statement: a row for each, in order. */
@@ -106,7 +100,7 @@ const plantsFrom = (first: Prisma.Sql | bigint, after: Prisma.Sql, limit: number
 export const selectPlants = (filter: PlantFilter): Prisma.Sql =>
   Prisma.sql`SELECT id, name, tag FROM plants WHERE ${matching(filter)} ORDER BY id`;
 
-const matching = ({ ids, tag, nameContains }: PlantFilter): Prisma.Sql => {
+export const matching = ({ ids, tag, nameContains }: PlantFilter): Prisma.Sql => {
   const conditions = [
     Prisma.sql`TRUE`,
     ...(ids === undefined ? [] : [Prisma.sql`id = ANY(${`{${ids}}`}::bigint[])`]),

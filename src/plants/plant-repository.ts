@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { toCitusWriteError, toWriteError } from '../database/database-error.ts';
+import { isDeadlock, toCitusWriteError, toWriteError } from '../database/database-error.ts';
 import { createDistributionCheck } from '../database/distribution.ts';
 import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
@@ -12,6 +12,7 @@ import {
   type StoredResponse,
   type StoredResponses,
 } from '../idempotency/stored-responses.ts';
+import { changeStatement, type ManyRequest, selectMany, setTo } from './change-many.ts';
 import { createInsertPlants } from './insert-plants.ts';
 import { type PlantChange, type Preconditions, plantUnknown, preconditionFailed, type StoredPlant } from './plant.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
@@ -126,6 +127,27 @@ export const createPlantRepository = ({ database, responses }: RepositoryOptions
       }
     },
 
+    /** Counts the plants that `changeMany` would change. */
+    count: async (request: ManyRequest): Promise<number> => {
+      const statement = Prisma.sql`SELECT count(*) FROM (${selectMany(request)}) AS chosen`;
+      const [row] = await database.$queryRaw<[{ count: bigint }]>(statement);
+      return Number(row.count);
+    },
+
+    /**
+     * Changes or deletes many plants in one statement. Those that would stay as they are do not count and are not written.
+     * @returns their number
+     * @throws {OutcomeUnknownError} errors of PostgreSQL, if it has undone the statement
+     */
+    changeMany: async (request: ManyRequest): Promise<number> => {
+      const send = async () => database.$executeRaw(changeStatement(request, await isDistributed()));
+      // The workers of Citus lock plants in any order, so of two such statements one may have to be sent again.
+      const resend = (error: unknown) => (isDeadlock(error) ? send() : Promise.reject(error));
+      return send()
+        .catch(resend)
+        .catch(async (error) => Promise.reject(await toError(error)));
+    },
+
     ...createPlantPages({ database, isDistributed }),
   };
 };
@@ -133,10 +155,6 @@ export const createPlantRepository = ({ database, responses }: RepositoryOptions
 export type PlantRepository = ReturnType<typeof createPlantRepository>;
 
 const areAny = ({ ifMatch, ifNoneMatch }: Preconditions) => ifMatch !== undefined || ifNoneMatch !== undefined;
-
-/** The columns after a change. */
-const setTo = ({ name, tag }: PlantChange) =>
-  Prisma.sql`name = coalesce(${name}::text, name), tag = CASE WHEN ${tag === undefined} THEN tag ELSE ${tag}::text END`;
 
 /** The bytes of a text. Not `convert_to`, which Citus refuses in a condition, because it is not immutable. */
 const bytesOf = (column: Prisma.Sql) => Prisma.sql`replace(${column}, E'\\\\', E'\\\\\\\\')::bytea`;

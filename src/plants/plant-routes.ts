@@ -1,12 +1,14 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
 import { type BodyLimits, createBodyReader, parseJson } from '../bodies/read-json-body.ts';
+import { StoreError } from '../errors.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { evaluatePreconditions, parsePreconditions } from '../http/preconditions.ts';
 import { sendJsonText } from '../http/send-json.ts';
-import type { KeyReader } from '../idempotency/keyed-request.ts';
+import { type KeyReader, readIdempotencyKey } from '../idempotency/keyed-request.ts';
 import {
   cursorAfter,
+  manyPlantsQuerySchema,
   newPlantSchema,
   noQuerySchema,
   type Plant,
@@ -34,6 +36,7 @@ type PlantRoutesOptions = {
 
 /** A JSON Merge Patch (RFC 7396). Many clients send any JSON as application/json. */
 const PATCH_TYPES = ['application/merge-patch+json', 'application/json'];
+const acceptPatch = { 'Accept-Patch': PATCH_TYPES.join(', ') };
 
 /** Adds the operations on plants (specification §4). The token is checked before the body is read. */
 export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) => {
@@ -64,6 +67,15 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     const plant = await plants.change({ id, change, preconditions, keyed }, isAbandoned(response));
     sendPlant(response, plant as StoredPlant);
   };
+  const sendCount = (response: Response, count: Record<string, number>) =>
+    sendJsonText(response, JSON.stringify(count), hold);
+  /** Deletes many plants, or changes them. */
+  const changeMany = async (request: Request, response: Response, change?: PlantChange) => {
+    const { dryRun, ...many } = readMany(request);
+    const rows = await plants[dryRun ? 'count' : 'changeMany']({ ...many, change }, isAbandoned(response));
+    response.locals.progress = { rows };
+    sendCount(response, { [change ? 'updated' : 'deleted']: rows });
+  };
 
   router
     .route('/plants')
@@ -81,14 +93,18 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       await plants.create(plant, isAbandoned(response), keyed);
       sendPlant(response, plant);
     })
-    .all(handleOtherMethods());
+    .patch(requireBothScopes, async (request, response) => {
+      await changeMany(request, response, await readPlantPatch(request, response));
+    })
+    .delete(requireWriteScope, (request, response) => changeMany(request, response))
+    .all(handleOtherMethods(acceptPatch));
 
   router
     .route('/plants/count')
     .get(requireReadScope, async (request, response) => {
       const { tag, q } = parseParameters(plantCountQuerySchema, request.query);
-      const count = await plants.count({ tag, nameContains: q }, isAbandoned(response));
-      sendJsonText(response, JSON.stringify({ count }), hold);
+      const count = await plants.count({ filter: { tag, nameContains: q } }, isAbandoned(response));
+      sendCount(response, { count });
     })
     .all(handleOtherMethods());
 
@@ -120,7 +136,18 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       await plants.change({ id, change: 'delete', preconditions, keyed }, isAbandoned(response));
       response.status(204).end();
     })
-    .all(handleOtherMethods({ 'Accept-Patch': PATCH_TYPES.join(', ') }));
+    .all(handleOtherMethods(acceptPatch));
+};
+
+/** Reads which plants a request changes. @throws {StoreError} 1005, 1300, 1303 */
+const readMany = (request: Request) => {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
+  if ((ifMatch ?? ifNoneMatch) !== undefined)
+    throw new StoreError('parameterWrong', 'If-Match and If-None-Match are for a single plant: /plants/{id}.');
+  if (readIdempotencyKey(request) !== undefined)
+    throw new StoreError('keyNotSupported', 'A change of many plants takes no Idempotency-Key. Nothing was changed.');
+  const { limit, dryRun, id: ids, tag, q } = parseParameters(manyPlantsQuerySchema, request.query);
+  return { filter: { ids, tag, nameContains: q }, limit, dryRun };
 };
 
 /** A link to the next page of the same list (RFC 8288), relative to it, since a proxy may strip a prefix of its path. */

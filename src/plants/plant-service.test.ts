@@ -17,6 +17,7 @@ const limits: BatchLimits = {
   deadline: 1800,
 };
 
+const STATEMENT_TIMEOUT = 1200;
 const queues = ['writes', 'reads', 'pages', 'longReads', 'searches', 'changes', 'lockedPlants'] as const;
 
 /** A service with a fake repository. */
@@ -32,6 +33,7 @@ const createService = (
     },
     repository: repository as PlantRepository,
     limits: {
+      statementTimeout: STATEMENT_TIMEOUT,
       lockTimeout: 400,
       ...(Object.fromEntries(queues.map((name) => [name, { ...limits, ...overrides }])) as Record<
         (typeof queues)[number],
@@ -114,6 +116,63 @@ test.each([{ name: 'Fir' }, 'delete'] as const)(
     expect(outcomes).toEqual([{}, { name: 'overloaded' }, {}]);
   },
 );
+
+describe('a change of many plants', () => {
+  const many = { filter: { tag: 'x' } };
+  /** A service whose changes end when the test ends them. */
+  const start = () => {
+    const ends: ((outcome: Promise<number>) => void)[] = [];
+    const changeMany = () => new Promise<number>((resolve) => ends.push(resolve));
+    return { ends, service: createService({ changeMany, search: never }) };
+  };
+
+  test('whose outcome does not arrive by its deadline may have been made', async () => {
+    const { service } = start();
+    const failure = failureOf(service.changeMany(many, stays));
+    await turn();
+    await pass(limits.deadline - 1);
+    expect(failure).toEqual({});
+    await pass(1);
+    expect(failure).toEqual({ name: 'OutcomeUnknownError' });
+  });
+
+  test.each([
+    [STATEMENT_TIMEOUT, 2, {}],
+    [STATEMENT_TIMEOUT - 1, 1, { name: 'overloaded' }],
+  ])(
+    'that waited is sent only if PostgreSQL can cancel it before its deadline: with %i ms left',
+    async (timeLeft, sent, outcome) => {
+      const { service, ends } = start();
+      const first = service.changeMany(many, stays);
+      const failure = failureOf(service.changeMany(many, stays));
+      await turn();
+      await pass(limits.deadline - timeLeft);
+      ends[0]?.(Promise.resolve(3));
+      expect(await first).toBe(3);
+      await turn();
+      expect([ends.length, failure]).toEqual([sent, outcome]);
+    },
+  );
+
+  test('is not sent if its client disconnects before', async () => {
+    const { service, ends } = start();
+    service.changeMany(many, stays);
+    const failure = failureOf(service.changeMany(many, () => true));
+    await turn();
+    ends[0]?.(Promise.resolve(3));
+    await turn();
+    expect([ends.length, failure]).toEqual([1, { name: 'overloaded' }]);
+  });
+
+  test('that PostgreSQL canceled is error 1505', async () => {
+    const { service, ends } = start();
+    const failure = failureOf(service.changeMany(many, stays));
+    await turn();
+    ends[0]?.(Promise.reject(Object.assign(new Error('canceling statement'), { code: '57014' })));
+    await turn();
+    expect(failure).toEqual({ name: 'searchTooSlow' });
+  });
+});
 
 describe('a plant that is too long to share a statement', () => {
   /** Plants with ids below 100 are short, those below 200 are long, and others do not exist. */

@@ -2,8 +2,9 @@ import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObser
 import { createStatementQueue } from '../batching/queues.ts';
 import { isStatementTimeout, OutcomeUnknownError } from '../database/database-error.ts';
 import { DatabaseTimeoutError, startTimer } from '../database/within-time.ts';
-import { StoreError } from '../errors.ts';
+import { isOfKind, StoreError } from '../errors.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
+import type { ManyRequest } from './change-many.ts';
 import { createLockedPlants } from './locked-plants.ts';
 import { type NewPlant, plantUnknown, type StoredPlant, textBytes } from './plant.ts';
 import type { PageRequest, PlantFilter, PlantPage } from './plant-pages.ts';
@@ -16,8 +17,8 @@ import type { ChangeRequest, PlantRepository } from './plant-repository.ts';
 type LimitedQueue = 'writes' | 'reads' | 'pages' | 'longReads' | 'searches' | 'changes' | 'lockedPlants';
 type QueueName = LimitedQueue | 'tagSearches';
 
-/** `lockTimeout`: how long a statement may wait for a lock, in ms. */
-export type PlantLimits = Record<LimitedQueue, BatchLimits> & { lockTimeout: number };
+/** How long a statement may take, and wait for a lock, in ms. */
+export type PlantLimits = Record<LimitedQueue, BatchLimits> & { statementTimeout: number; lockTimeout: number };
 
 type PlantServiceOptions = {
   repository: PlantRepository;
@@ -32,6 +33,8 @@ type IsAbandoned = () => boolean;
 const PLANT_BYTES = 100;
 
 const LATE = 'The database did not respond in time.';
+const CHANGE_TOO_SLOW =
+  'The change took too long; nothing was changed. Add a limit, and repeat the request until it changes none.';
 const lateRead = () => new DatabaseTimeoutError();
 const lateWrite = () => new OutcomeUnknownError(LATE);
 const lateSearch = () => new StoreError('searchTooSlow');
@@ -90,7 +93,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   ): Promise<Result> => {
     const queue = tag !== undefined && nameContains === undefined ? tagSearches : searches;
     const bytes = textBytes({ name: nameContains, tag });
-    return queue({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch(throwSearchTimeout);
+    return queue({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch(throwSearchTimeout());
   };
 
   return {
@@ -136,8 +139,27 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     },
 
     /** @throws {StoreError} 1505 */
-    count: (filter: PlantFilter, isAbandoned: IsAbandoned): Promise<number> =>
-      search(filter, () => repository.count(filter), isAbandoned),
+    count: (request: ManyRequest, isAbandoned: IsAbandoned): Promise<number> =>
+      search(request.filter, () => repository.count(request), isAbandoned),
+
+    /**
+     * Changes or deletes many plants. Waits with the searches, so that it does not hold up changes of one plant.
+     * @returns their number
+     * @throws {StoreError} 1505 PostgreSQL canceled it, so nothing was changed
+     */
+    changeMany: (request: ManyRequest, isAbandoned: IsAbandoned): Promise<number> => {
+      const { filter, change } = request;
+      const timeLeft = startTimer(limits.searches.deadline);
+      const send = async () => {
+        // PostgreSQL must cancel it before its deadline, after which the outcome would be unknown.
+        if (timeLeft() < limits.statementTimeout) throw new StoreError('overloaded');
+        return repository.changeMany(request);
+      };
+      const bytes = textBytes({ name: filter.nameContains, tag: filter.tag }) + textBytes(change);
+      return searches({ send, bytes, timeout: timeLeft(), isAbandoned })
+        .catch((error) => Promise.reject(isOfKind(error, 'searchTooSlow') ? lateWrite() : error))
+        .catch(throwSearchTimeout(CHANGE_TOO_SLOW));
+    },
 
     /** What requests hold, besides the queues. */
     inUse: () => ({ lockedPlants: locked.count() }),
@@ -148,6 +170,8 @@ export type PlantService = ReturnType<typeof createPlantService>;
 
 const bytesOfChange = ({ change }: ChangeRequest) => (change === 'delete' ? 0 : textBytes(change));
 
-const throwSearchTimeout = (error: unknown): never => {
-  throw isStatementTimeout(error) ? new StoreError('searchTooSlow', undefined, { cause: error }) : error;
-};
+const throwSearchTimeout =
+  (message?: string) =>
+  (error: unknown): never => {
+    throw isStatementTimeout(error) ? new StoreError('searchTooSlow', message, { cause: error }) : error;
+  };

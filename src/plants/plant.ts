@@ -73,9 +73,10 @@ export const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
 /** The maximum number of plants that are read by their ids at once: as many as fit on a page by default. */
 const MAX_IDS = 100;
+/** The maximum `limit` of a change of many plants. */
+const MAX_CHANGED = 100_000;
 
 const ID_WRONG = 'must be an integer, from -9223372036854775808 to 9223372036854775807, in decimal digits';
-const LIMIT_WRONG = `must be an integer from 1 to ${MAX_LIMIT}`;
 /**
  * The maximum length of `q`, in code points. PostgreSQL compares it at every position of a name, and no timeout can interrupt that
  * within one row: with a name of 1 MB (the default `BODY_LIMIT`), a longer `q` could take seconds.
@@ -90,6 +91,19 @@ const int64Text = (error: string) =>
     .regex(/^-?(0|[1-9]\d{0,18})$/, { error, abort: true })
     .transform(BigInt)
     .pipe(z.int64({ error }));
+
+const limitText = (max: number) => {
+  const error = `must be an integer from 1 to ${max}`;
+  const digits = z.string({ error }).regex(/^[1-9]\d{0,5}$/, { error, abort: true });
+  return digits.transform(Number).pipe(z.int().min(1).max(max, error));
+};
+
+/** A parameter that is `true` or `false`. */
+export const flag = z
+  .enum(['true', 'false'], 'must be true or false')
+  .transform((text) => text === 'true')
+  .pipe(z.boolean())
+  .default(false);
 
 /** The path of `/plants/{id}`. */
 export const plantPathSchema = z.object({
@@ -112,13 +126,7 @@ export const noQuerySchema = z.strictObject({});
 
 /** The query of `GET /plants`. The parameters have no examples, because Swagger UI would fill them in. */
 export const plantQuerySchema = z.strictObject({
-  limit: z
-    .string({ error: LIMIT_WRONG })
-    .regex(/^[1-9]\d{0,3}$/, { error: LIMIT_WRONG, abort: true })
-    .transform(Number)
-    .pipe(z.int().min(1).max(MAX_LIMIT, LIMIT_WRONG))
-    .default(DEFAULT_LIMIT)
-    .describe('The maximum number of plants on a page'),
+  limit: limitText(MAX_LIMIT).default(DEFAULT_LIMIT).describe('The maximum number of plants on a page'),
   cursor: cursor.optional().meta({
     description:
       'Where the page starts. Use the URL in the Link header of the previous page; do not construct cursors.',
@@ -140,6 +148,17 @@ export const plantQuerySchema = z.strictObject({
 
 /** The query of `GET /plants/count`. */
 export const plantCountQuerySchema = plantQuerySchema.pick({ tag: true, q: true });
+
+/** The query of `DELETE /plants` and `PATCH /plants`. Without a filter, a program with a mistake would delete all plants. */
+export const manyPlantsQuerySchema = plantQuerySchema
+  .pick({ tag: true, id: true, q: true })
+  .extend({
+    limit: limitText(MAX_CHANGED)
+      .optional()
+      .describe('Only so many plants, the first in the order of ids: repeat the request until it changes none'),
+    dryRun: flag.describe('Counts the plants and changes nothing'),
+  })
+  .refine(({ tag, id, q }) => (tag ?? id ?? q) !== undefined, { path: ['tag, id or q'], error: 'is required' });
 
 export const idTaken = (id: bigint): Error => new StoreError('idTaken', `The id ${id} is taken.`);
 

@@ -95,6 +95,14 @@ const unkeyedChanges: Operation[] = [
   { title: 'PATCH', ...change('PATCH', { tag: 'x' }) },
   { title: 'DELETE', ...change('DELETE') },
 ];
+const changesOfMany: Operation[] = [
+  { ...change('PATCH', { tag: 'x' }), title: 'PATCH of many' },
+  { ...change('DELETE'), title: 'DELETE of many' },
+].map(({ request, ...rest }) => ({
+  ...rest,
+  request: (id) => ({ ...request(id), path: `/plants?id=${id}` }),
+  status: 200,
+}));
 const conditionalChanges: Operation[] = [
   { title: 'PUT with If-Match', ...change('PUT', plant, ifMatch) },
   { title: 'PATCH with If-Match', ...change('PATCH', { tag: 'x' }, ifMatch) },
@@ -114,7 +122,7 @@ const unmet: Operation = {
   status: 412,
 };
 const withKeys = isOnCitus ? [] : [POST, ...unkeyedChanges, ...conditionalChanges, unmet].map(keyed);
-const allWrites = [POST, ...unkeyedChanges, ...conditionalChanges, ...withKeys];
+const allWrites = [POST, ...unkeyedChanges, ...changesOfMany, ...conditionalChanges, ...withKeys];
 const GET: Operation = { title: 'GET by id', ...read((id) => `/plants/${id}`) };
 const PAGE: Operation = { title: 'GET of a page', ...read(pageAfter) };
 const allReads: Operation[] = [

@@ -33,14 +33,14 @@ test('the pointer for a body that is not an object is empty, which means the who
 });
 
 test('both forms have the same status and headers', async () => {
-  const ask = (accept: string) => service.agent.delete('/plants').set('Accept', accept);
+  const ask = (accept: string) => service.agent.put('/plants').set('Accept', accept);
   const [error, problem] = [await ask('*/*'), await ask(PROBLEM)];
   expect(error.body).toEqual({ error: 1202, message: problem.body.detail });
   expect(problem.body).toEqual({
     type: '/docs/errors#1202',
     title: errors.methodNotAllowed.title,
     status: 405,
-    detail: 'DELETE is not allowed here; use GET, HEAD, POST, OPTIONS.',
+    detail: 'PUT is not allowed here; use GET, HEAD, POST, PATCH, DELETE, OPTIONS.',
     code: 1202,
   });
   for (const name of ['allow', 'vary', 'cache-control', 'x-content-type-options']) {

@@ -36,6 +36,10 @@ describe('a query of plants', () => {
     is: [200, 200, 400],
     of: (limit) => statusOf(get(`/plants?limit=${limit}`)),
   });
+  edge('plants/plant.ts MAX_CHANGED', 'that changes many has a limit of at most 100,000', {
+    is: [200, 200, 400],
+    of: (limit) => statusOf(service.request('delete', `/plants?tag=x&limit=${limit}`)),
+  });
   edge('plants/plant.ts DEFAULT_LIMIT', 'gets at most 100 plants by default, and a link if there are more', {
     is: [
       [99, false],

@@ -120,6 +120,6 @@ describe('with CORS_ORIGINS', () => {
     const sent = await withCors.post({ id: 2, name: 'Fir' });
     expect([sent.status, corsHeaders(sent.headers), sent.headers.vary]).toEqual([200, [], 'Origin']);
     const options = await withCors.agent.options('/plants').set('Origin', GOOD);
-    expect([options.status, options.headers.allow]).toEqual([204, 'GET, HEAD, POST, OPTIONS']);
+    expect([options.status, options.headers.allow]).toEqual([204, 'GET, HEAD, POST, PATCH, DELETE, OPTIONS']);
   });
 });

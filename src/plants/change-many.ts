@@ -1,0 +1,37 @@
+import { Prisma } from '../generated/prisma/client.ts';
+import type { PlantChange } from './plant.ts';
+import { matching, type PlantFilter } from './plant-pages.ts';
+
+/** The plants that match; with a `limit` only so many, the first in the order of ids. `change`: by default they are deleted. */
+export type ManyRequest = { filter: PlantFilter; limit?: number | undefined; change?: PlantChange | undefined };
+
+/**
+ * Changes or deletes plants. Locks them in the order of ids, as all statements that write several, so that they do not deadlock; and
+ * looks again at one that it had to wait for. Citus cannot lock rows of several shards first, so there the condition is repeated.
+ */
+export const changeStatement = (request: ManyRequest, isDistributed: boolean): Prisma.Sql => {
+  const { change, limit } = request;
+  const verb = change ? Prisma.sql`UPDATE plants SET ${setTo(change)}` : Prisma.sql`DELETE FROM plants`;
+  const chosen = selectMany(request, Prisma.sql`ORDER BY id`);
+  if (!isDistributed)
+    return Prisma.sql`WITH chosen AS (${chosen} FOR UPDATE) ${verb} WHERE id IN (SELECT id FROM chosen)`;
+  return Prisma.sql`${verb} WHERE ${isChanged(request)} AND ${limit ? Prisma.sql`id IN (${chosen})` : Prisma.sql`TRUE`}`;
+};
+
+/** Finds the plants that `changeStatement` would change. */
+export const selectMany = (request: ManyRequest, order = Prisma.empty): Prisma.Sql => {
+  const limit = request.limit ? Prisma.sql`LIMIT ${request.limit}` : Prisma.empty;
+  return Prisma.sql`SELECT id FROM plants WHERE ${isChanged(request)} ${order} ${limit}`;
+};
+
+/** Whether a plant matches, and would not stay as it is. */
+const isChanged = ({ filter, change }: ManyRequest): Prisma.Sql =>
+  change
+    ? Prisma.sql`${matching(filter)} AND (name, tag) IS DISTINCT FROM (${contentAfter(change)})`
+    : matching(filter);
+
+const contentAfter = ({ name, tag }: PlantChange) =>
+  Prisma.sql`coalesce(${name}::text, name), CASE WHEN ${tag === undefined} THEN tag ELSE ${tag}::text END`;
+
+/** The assignments of a change. */
+export const setTo = (change: PlantChange): Prisma.Sql => Prisma.sql`(name, tag) = (${contentAfter(change)})`;
