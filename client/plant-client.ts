@@ -21,7 +21,7 @@ type PlantClientOptions = {
   token: string;
   fetch?: (request: Request) => Promise<Response>;
   /**
-   * By default, requests other than imports and exports are sent again after 503, 429 and a lost connection, and changes have an
+   * By default, requests other than imports, exports and changes of many plants are sent again after 503, 429 and a lost connection, and changes have an
    * Idempotency-Key, so that they are carried out once.
    */
   retry?: boolean;

@@ -16,11 +16,12 @@ type RetryOptions = {
 
 /**
  * Gives each change an Idempotency-Key, unless it has one, and sends requests again that got 503, 429, 409 while the first request
- * with the key is in progress, or no response. The last response or error is the result.
+ * with the key is in progress, or no response. The last response or error is the result. Changes of many plants are sent once.
  */
 export const createRetryingFetch =
   ({ fetch, pause = wait, random = Math.random }: RetryOptions): Fetch =>
   async (request) => {
+    if (changesMany(request)) return fetch(request);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead && !request.headers.has('Idempotency-Key')) request.headers.set('Idempotency-Key', newKey());
     for (let attempt = 1; ; attempt++) {
@@ -39,6 +40,10 @@ export const createRetryingFetch =
       await pause(asked + own, request.signal);
     }
   };
+
+/** These take no key, so that a second one could change more plants than were asked for. */
+const changesMany = ({ method, url }: Request) =>
+  ['PATCH', 'DELETE'].includes(method) && new URL(url).pathname.endsWith('/plants');
 
 /** In ms; undefined if the request is not to be sent again. */
 const pauseAskedBy = ({ status, headers }: Response): number | undefined => {

@@ -106,6 +106,25 @@ test('the client converts an Error that Express does not send to problem details
   });
 });
 
+test('plants that match are changed and deleted, with bigint ids', async () => {
+  const service = await start();
+  const plants = createPlantClient({ baseUrl: service.baseUrl, token: service.token });
+  await service.database.query(
+    "INSERT INTO plants VALUES (9007199254740993, 'Fir', 'a'), (2, 'Fir', 'a'), (3, 'Fir', 'a')",
+  );
+  const query = { tag: 'a', id: [9_007_199_254_740_993n, 3n] };
+  const patched = await plants.PATCH('/plants', { params: { query }, body: { tag: 'b' } });
+  expect(patched.data satisfies { updated: number } | undefined).toEqual({ updated: 2 });
+  const dry = await plants.DELETE('/plants', { params: { query: { tag: 'b', dryRun: true } } });
+  expect(dry.data satisfies { deleted: number } | undefined).toEqual({ deleted: 2 });
+  expect((await plants.DELETE('/plants', { params: { query: { tag: 'b', limit: 1 } } })).data).toEqual({ deleted: 1 });
+  expect(await service.database.query('SELECT id FROM plants ORDER BY id')).toEqual([
+    { id: '2' },
+    { id: '9007199254740993' },
+  ]);
+  expect((await plants.DELETE('/plants')).error?.code).toBe(1005);
+});
+
 describe('retries', () => {
   const body = { id: 1n, name: 'Fir' };
   /** A client whose attempts have these outcomes, then those of the service. Pauses take no time. */
@@ -164,6 +183,14 @@ describe('retries', () => {
     const { plants, sent } = createRetrying(await start(), [answer(status)]);
     expect((await plants.POST('/plants', { body })).response.status).toBe(status);
     expect(sent).toHaveLength(1);
+  });
+
+  test.each(['DELETE', 'PATCH'] as const)('a %s of many plants has no key and is not repeated', async (method) => {
+    const { plants, sent } = createRetrying(await start(), [answer(503)]);
+    const params = { query: { tag: 'x', limit: 1 } };
+    const { response } =
+      method === 'PATCH' ? await plants.PATCH('/plants', { params, body }) : await plants.DELETE('/plants', { params });
+    expect([response.status, sent.map(({ key }) => key)]).toEqual([503, [null]]);
   });
 
   test('a pause of more than a minute is not waited for', async () => {
