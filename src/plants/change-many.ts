@@ -7,7 +7,8 @@ export type ManyRequest = { filter: PlantFilter; limit?: number | undefined; cha
 
 /**
  * Changes or deletes plants. Locks them in the order of ids, as all statements that write several, so that they do not deadlock; and
- * looks again at one that it had to wait for. Citus cannot lock rows of several shards first, so there the condition is repeated.
+ * looks again at one that it had to wait for. Citus cannot lock rows of several shards first, so there the last of the first ids is
+ * found, not all of them: a worker with old statistics would read a list of them once for each of its plants.
  */
 export const changeStatement = (request: ManyRequest, isDistributed: boolean): Prisma.Sql => {
   const { change, limit } = request;
@@ -15,7 +16,8 @@ export const changeStatement = (request: ManyRequest, isDistributed: boolean): P
   const chosen = selectMany(request, Prisma.sql`ORDER BY id`);
   if (!isDistributed)
     return Prisma.sql`WITH chosen AS (${chosen} FOR UPDATE) ${verb} WHERE id IN (SELECT id FROM chosen)`;
-  return Prisma.sql`${verb} WHERE ${isChanged(request)} AND ${limit ? Prisma.sql`id IN (${chosen})` : Prisma.sql`TRUE`}`;
+  const isFirst = limit ? Prisma.sql`id <= (SELECT max(id) FROM (${chosen}) AS chosen)` : Prisma.sql`TRUE`;
+  return Prisma.sql`${verb} WHERE ${isChanged(request)} AND ${isFirst}`;
 };
 
 /** Finds the plants that `changeStatement` would change. */

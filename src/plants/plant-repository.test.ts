@@ -64,6 +64,28 @@ test.each([
   ).toBe(outcome);
 });
 
+test.each([
+  [1, 7],
+  [2, '40P01'],
+])(
+  'a change of many plants that PostgreSQL ends %d times for a deadlock is sent once more: %s',
+  async (times, outcome) => {
+    let left = times;
+    const $executeRaw = async () => {
+      if (left-- > 0) throw Object.assign(new Error('deadlock detected'), { code: '40P01' });
+      return 7;
+    };
+    const database = { $queryRawUnsafe: async () => [], $executeRaw } as unknown as Database;
+    const repository = createPlantRepository({
+      database,
+      responses: createStoredResponses({ database, retention: 1 }),
+    });
+    const changed = repository.changeMany({ filter: { tag: 'x' } });
+    expect(await changed.catch(({ code }) => code)).toBe(outcome);
+    expect(left).toBe(times === 1 ? -1 : 0);
+  },
+);
+
 /** Takes a template, or a statement, as Prisma does. */
 const toSql =
   (query: (statement: { sql: string }) => Promise<unknown>) =>
