@@ -5,7 +5,7 @@ import { lockTable, terminateBlocked, waitForBlocked } from '../support/lock-tab
 import { onCitus, testUnless } from '../support/skip.ts';
 import { useTestService, useTestServices } from '../support/use-test-service.ts';
 
-const service = useTestService();
+const service = useTestService({ REQUEST_TIMEOUT: '60' });
 const startServices = useTestServices();
 /** Another instance, with shorter limits. */
 const startWith = (requestLimits: Partial<RequestLimits>) =>

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Scope } from '../../src/tokens/token.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
-const service = useTestService({ METRICS_PORT: '0' });
+const service = useTestService({ METRICS_PORT: '0', REQUEST_TIMEOUT: '60' });
 /** Plants 1 to 9: those with even ids have the tag Abies, and the others none. The first are stored last. */
 beforeEach(async () => {
   await service.database.query('TRUNCATE plants');

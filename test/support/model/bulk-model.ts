@@ -1,5 +1,15 @@
 import type { Outcome, State } from './call.ts';
-import { csvField, type Filter, fileOf, type Import, jsonOf, type Plant, type PlantRequest } from './requests.ts';
+import {
+  type ChangeOfMany,
+  csvField,
+  type Filter,
+  fileOf,
+  type Import,
+  jsonOf,
+  type Patch,
+  type Plant,
+  type PlantRequest,
+} from './requests.ts';
 
 const DEFAULT_LIMIT = 100;
 const DEFAULT_MAX_ERRORS = 1000;
@@ -28,6 +38,24 @@ export const exportBody = (state: State, { format, filter }: Extract<PlantReques
   );
   return { text: [...(format === 'csv' ? ['id,name,tag'] : []), ...lines].map((line) => `${line}\n`).join('') };
 };
+
+/** Changes or deletes the first plants that match and would not stay as they are. */
+export const manyOutcome = (state: State, { filter, change, limit, dryRun }: ChangeOfMany): Outcome => {
+  const chosen = matching(state, filter)
+    .filter(([id, plant]) => change === undefined || jsonOf(id, patched(plant, change)) !== jsonOf(id, plant))
+    .slice(0, limit);
+  const plants = new Map(state.plants);
+  for (const [id, plant] of chosen) {
+    if (change) plants.set(id, patched(plant, change));
+    else plants.delete(id);
+  }
+  const text = `{"${change ? 'updated' : 'deleted'}":${chosen.length}}`;
+  return { expected: { status: 200, text }, next: dryRun ? state : { ...state, plants } };
+};
+
+/** RFC 7396. */
+export const patched = (plant: Plant, { name = plant.name, tag = plant.tag ?? null }: Patch): Plant =>
+  tag === null ? { name } : { name, tag };
 
 type Failure = { line: number; id?: string; error: number };
 type Counts = { created: number; replaced: number; skipped: number; failed: number };

@@ -97,6 +97,16 @@ const exports = record({
   format: oneOf<('ndjson' | 'csv')[]>('ndjson', 'csv'),
   filter: filters,
 });
+const changesOfMany = record(
+  {
+    kind: fc.constant('many' as const),
+    filter: oneOf<Filter[]>({ tag: 'Abies' }, { q: 'R' }, { q: 'e', ids: ['2', '1', '3'] }, { ids: ['1', '0'] }),
+    change: patches,
+    limit: fc.integer({ min: 1, max: 3 }),
+    dryRun: fc.constant(true as const),
+  },
+  { requiredKeys: ['kind', 'filter'] },
+);
 const rows: Arbitrary<Row> = fc.oneof(
   { weight: 8, arbitrary: record({ id: ids, plant: plants }) },
   { weight: 1, arbitrary: oneOf<Row[]>('blank', 'without a name', 'with a wrong id') },
@@ -184,7 +194,7 @@ const singles = fc.oneof(
 const groups = fc
   .tuple(
     fc.array(singles, { minLength: 1, maxLength: 3 }),
-    fc.option(sent(fc.oneof(lists, exports, imports), { key: 0, precondition: 0, leave: 10 }), {
+    fc.option(sent(fc.oneof(lists, exports, imports, changesOfMany), { key: 0, precondition: 0, leave: 10 }), {
       freq: 3,
       nil: undefined,
     }),
@@ -198,6 +208,7 @@ export const operations: Arbitrary<Operation> = fc.oneof(
   { weight: 3, arbitrary: record({ send: fc.tuple(sent(lists, { key: 5, precondition: 5, leave: 1 })) }) },
   { weight: 4, arbitrary: record({ walk: record({ limit: fc.integer({ min: 1, max: 2 }), filter: wideFilters }) }) },
   { weight: 3, arbitrary: record({ send: fc.tuple(sent(imports, { key: 5, precondition: 0, leave: 5 })) }) },
+  { weight: 3, arbitrary: record({ send: fc.tuple(sent(changesOfMany, { key: 0, precondition: 0, leave: 5 })) }) },
   { weight: 2, arbitrary: record({ send: fc.tuple(sent(exports, { key: 0, precondition: 0, leave: 5 })) }) },
   { weight: 2, arbitrary: record({ send: fc.tuple(sent(wrongRequests, { key: 30, precondition: 0, leave: 0 })) }) },
   { weight: 1, arbitrary: record({ revoke: record({ fiveSecondsPass: fc.boolean() }) }) },

@@ -4,6 +4,7 @@ export const NAME_VALUES = ['Fir', 'Yew', '', 'white FIR, "é"\n100%_\\', ' 😀
 export const TAG_VALUES = ['Abies', '', 'a,"b"\r\n;é', ' '] as const;
 
 export type Plant = { name: string; tag?: string };
+export type Patch = { name?: string; tag?: string | null };
 export type Filter = { tag?: string; q?: string; ids?: string[] };
 
 /** A row of an import. */
@@ -18,16 +19,20 @@ export type Import = {
   maxErrors?: number;
 };
 
+/** `change`: by default, the plants are deleted. */
+export type ChangeOfMany = { kind: 'many'; filter: Filter; change?: Patch; limit?: number; dryRun?: true };
+
 /** What a request asks for. `after`: the id before the page, whose URL is `url`. */
 export type PlantRequest =
   | { kind: 'create'; id: string; plant: Plant }
   | { kind: 'read'; id: string; isHead: boolean }
   | { kind: 'replace'; id: string; plant: Plant }
-  | { kind: 'patch'; id: string; change: { name?: string; tag?: string | null } }
+  | { kind: 'patch'; id: string; change: Patch }
   | { kind: 'remove'; id: string }
   | { kind: 'list'; filter: Filter; limit?: number; after?: string; url?: string }
   | { kind: 'export'; format: 'ndjson' | 'csv'; filter: Filter }
   | Import
+  | ChangeOfMany
   | { kind: 'wrong'; index: number };
 
 export const idOf = (request: PlantRequest): string | undefined => ('id' in request ? request.id : undefined);
@@ -105,6 +110,11 @@ export const toHttp = (
       return plain('GET', request.url ?? `/plants${queryOf(request.filter, { limit: request.limit })}`);
     case 'export':
       return plain('GET', `/plants/export${queryOf(request.filter, { format: request.format })}`);
+    case 'many': {
+      const { change, filter, limit, dryRun } = request;
+      const path = `/plants${queryOf(filter, { limit, dryRun })}`;
+      return change ? json('PATCH', path, JSON.stringify(change)) : plain('DELETE', path);
+    }
     case 'import': {
       const { onConflict, mode, maxErrors } = request;
       const options = { onConflict, maxErrors, ...(mode && { [mode]: true }) };

@@ -1,4 +1,4 @@
-import { exportBody, importOutcome, listBody } from './bulk-model.ts';
+import { exportBody, importOutcome, listBody, manyOutcome, patched } from './bulk-model.ts';
 import type { Call, Expected, Outcome, State } from './call.ts';
 import { jsonOf, type Plant, type PlantRequest } from './requests.ts';
 import { scopesOf } from './tokens.ts';
@@ -49,6 +49,8 @@ const scopesFor = (request: PlantRequest): string[] => {
       return ['plants:read'];
     case 'patch':
       return ['plants:read', 'plants:write'];
+    case 'many':
+      return [...(request.change ? ['plants:read'] : []), 'plants:write'];
     case 'wrong': {
       const { method } = WRONG_REQUESTS[request.index] as WrongRequest;
       if (method === 'PATCH') return ['plants:read', 'plants:write'];
@@ -79,6 +81,8 @@ const act = (state: State, call: Call): Outcome => {
       return { expected: { status: 200, ...exportBody(state, request) }, next: state };
     case 'import':
       return importOutcome(state, request);
+    case 'many':
+      return manyOutcome(state, request);
     case 'create': {
       const { id, plant } = request;
       if (state.plants.has(id)) return { expected: { status: 400, error: 1004 }, next: state };
@@ -117,12 +121,6 @@ const actOnOne = (
   const changed = request.kind === 'replace' ? request.plant : patched(plant, request.change);
   return { expected: { status: 200, ...ownBody(id, changed) }, next: withPlant(state, id, changed) };
 };
-
-/** RFC 7396. */
-const patched = (
-  plant: Plant,
-  { name = plant.name, tag = plant.tag ?? null }: { name?: string; tag?: string | null },
-) => (tag === null ? { name } : { name, tag });
 
 /** The body of a response to a change has no id. An `ETag` is not promised; if there is one, it must be right. */
 const ownBody = (id: string, { name, tag }: Plant) => ({
