@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 60bf18998d7bc90563a516808b605563acf289a3e203634c7050039c70249c8b
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 17a1e19c8f3689a6d0cbc56e37e1b635eb33d7c3ff2ba54fe13b1a5ef59eabd4
 export interface paths {
     "/plants": {
         parameters: {

@@ -25,6 +25,7 @@ export const sections: Record<string, LimitRow[]> = {
     row('plants/plant.ts DEFAULT_LIMIT', 'plants on a page without `limit`'),
     row('plants/plant-pages.ts MAX_PAGE_BYTES', 'names and tags on a page; a longer page ends early', 'bytes'),
     row('plants/plant.ts MAX_IDS', 'ids in one request (`id`)'),
+    row('plants/plant.ts MAX_CHANGED', 'plants that a change of many changes at once, at most (`limit`)'),
     row('plants/plant.ts MAX_Q_LENGTH', 'characters of `q`'),
     row(
       'request-limits.ts MAX_SEARCHES',
