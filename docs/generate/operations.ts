@@ -82,8 +82,10 @@ const fieldsOf = (schema: Schema, prefix = ''): string[][] =>
 
 // --- One operation
 
-/** Where the examples of openapi.json are alternatives that do not belong together. */
-const examples: Record<string, { body?: unknown; response?: unknown }> = {
+/** Where the examples of openapi.json are alternatives that do not belong together, or a query is needed. */
+const examples: Record<string, { query?: string; body?: unknown; response?: unknown }> = {
+  patchPlants: { query: '?tag=Ginkgo%20biloba', body: { tag: 'Ginkgo' }, response: { updated: 1 } },
+  deletePlants: { query: '?tag=Ginkgo%20biloba', response: { deleted: 1 } },
   patchPlant: { body: { tag: null }, response: { name: 'Ginkgo' } },
   importPlants: { response: { created: 2, replaced: 0, skipped: 0, failed: 0, errors: [] } },
   isLive: { response: { status: 'live' } },
@@ -103,7 +105,7 @@ const renderExample = (method: string, path: string, operation: Operation): stri
   const [status = '', success] = Object.entries(operation.responses)[0] ?? [];
   const body = firstOf(operation.requestBody?.content);
   const answer = firstOf(success?.content);
-  const url = `http://127.0.0.1:3000${path.replace('{id}', '17')}`;
+  const url = `http://127.0.0.1:3000${path.replace('{id}', '17')}${own?.query ?? ''}`;
   const words = [
     `curl -i${method === 'get' || (method === 'post' && body) ? '' : ` -X ${method.toUpperCase()}`} ${url}`,
     ...(operation.security.length > 0 ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : []),
