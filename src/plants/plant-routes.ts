@@ -73,7 +73,7 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
   const changeMany = async (request: Request, response: Response, change?: PlantChange) => {
     const { dryRun, ...many } = readMany(request);
     const rows = await plants[dryRun ? 'count' : 'changeMany']({ ...many, change }, isAbandoned(response));
-    response.locals.progress = { rows };
+    if (!dryRun) response.locals.progress = { rows };
     sendCount(response, { [change ? 'updated' : 'deleted']: rows });
   };
 

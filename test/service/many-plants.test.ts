@@ -168,6 +168,8 @@ describe.each(both)('%s', (method, send) => {
 
   test('is one line of the log, with the number of plants, and counted in the metrics', async () => {
     service.log.splice(0);
+    await send('?tag=Abies&dryRun=true');
+    expect(service.log.at(-1)).not.toHaveProperty('rows');
     await send('?tag=Abies');
     expect(service.log.at(-1)).toMatchObject({ method, path: '/plants', token: 'test', status: 200, rows: 4 });
     const { value } = await service.metrics();
