@@ -23,6 +23,7 @@ const mayImport = {
   plants: [...shared, 'idempotency'],
   imports: [...shared, 'plants', 'quote-value.ts'],
   exports: [...shared, 'plants'],
+  changes: ['database'],
   tokens: shared,
   documentation: shared,
 };
@@ -71,9 +72,18 @@ export default {
     ),
     forbid(
       'database-in-repositories-only',
-      'Only repositories, src/database/ and the embedded PostgreSQL know Prisma and pg.',
-      { path: '^src/', pathNot: ['^src/(database|embedded-postgres|generated)/', REPOSITORY, UNIT_TEST] },
+      'Only repositories, src/database/, src/changes/ and the embedded PostgreSQL know Prisma and pg.',
+      { path: '^src/', pathNot: ['^src/(database|changes|embedded-postgres|generated)/', REPOSITORY, UNIT_TEST] },
       { path: ['^src/generated/', packages('pg', 'pg-copy-streams', '@prisma/[^/]+')] },
+    ),
+    forbid(
+      'changes-when-asked-only',
+      'Only the command that follows changes loads what that needs, and only when it runs.',
+      { path: '^src/', pathNot: ['^src/changes/', UNIT_TEST] },
+      {
+        path: ['^src/changes/', packages('pg-logical-replication')],
+        dependencyTypesNot: ['dynamic-import', 'type-only'],
+      },
     ),
     forbid(
       'no-tests-in-production',

@@ -3,6 +3,7 @@ import { readConfig } from '../config/config.ts';
 import { migrate } from '../database/migrate.ts';
 import { openApiDocument } from '../openapi-document.ts';
 import { version } from '../version.ts';
+import { addChangesCommand } from './changes-command.ts';
 import { addConfigCommand, type Settings } from './config-command.ts';
 import { addExportCommand } from './export-command.ts';
 import { addImportCommand } from './import-command.ts';
@@ -53,6 +54,7 @@ export const createProgram = ({ environment, fromFile, writeOut }: ProgramOption
   addConfigCommand(program, { environment, fromFile });
   addImportCommand(program, config);
   addExportCommand(program, config);
+  addChangesCommand(program, config);
   addSearchIndexCommand(program, config);
   addTokenCommands(program.command('token').description('create, list and revoke access tokens'), config);
   return program;

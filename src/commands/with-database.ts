@@ -49,7 +49,7 @@ export const withSession: typeof withDatabase = (config, use, options) =>
 
 const openDatabase = async (config: Config) => {
   const { databaseUrl, directUrl } = config;
-  if (databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config));
+  if (databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config), config.embeddedWalLevel);
   for (const [name, url] of Object.entries({ DATABASE_URL: databaseUrl, DIRECT_URL: directUrl }))
     if (url !== undefined) await assertTlsFilesReadable(name, url).then(() => assertUsable(name, url));
   return { url: databaseUrl, release: async () => {} };

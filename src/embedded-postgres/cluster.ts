@@ -108,10 +108,10 @@ const DEFAULT_SHARED_BUFFERS = 128;
 /** In MiB. Holds the indexes on id and tag of a few million plants, because inserts with random ids change random pages. */
 const SHARED_BUFFERS = 512;
 
-type ClusterOptions = { dataDir: string; binaries: Binaries; account: ServerAccount };
+type ClusterOptions = { dataDir: string; binaries: Binaries; account: ServerAccount; walLevel: string };
 
 /** A PostgreSQL data directory and its server, a daemon that outlives the process that started it. */
-export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) => {
+export const createCluster = ({ dataDir, binaries, account, walLevel }: ClusterOptions) => {
   const directory = join(dataDir, 'postgres');
   const passwordFile = join(dataDir, 'postgres-password');
   const startLog = join(directory, 'start.log');
@@ -160,7 +160,7 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
       // A leftover postmaster.pid may name any process, and PostgreSQL does not start while that runs.
       // Not rmSync, whose error on a read-only disk has no code and says "Unknown error".
       for (const leftover of [join(directory, 'postmaster.pid'), startLog]) await rm(leftover, { force: true });
-      const options = `--options=-p ${await freePort()}${sharedBuffersOption()}`;
+      const options = `--options=-p ${await freePort()}${walLevelOption(walLevel)}${sharedBuffersOption()}`;
       await run('pg_ctl', 'start', '--wait', '--pgdata=postgres', '--log=postgres/start.log', options);
     },
     /** Stops the server if it runs. Closes its connections; committed data is kept. */
@@ -169,6 +169,9 @@ export const createCluster = ({ dataDir, binaries, account }: ClusterOptions) =>
     },
   };
 };
+
+/** Not the default, so that ALTER SYSTEM can set it. */
+const walLevelOption = (walLevel: string) => (walLevel === 'logical' ? ' -c wal_level=logical' : '');
 
 /** At most an eighth of the memory, because other programs need it too. */
 const sharedBuffersOption = () => {

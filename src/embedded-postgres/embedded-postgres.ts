@@ -19,13 +19,13 @@ export type DatabaseLease = { url: string; release: () => Promise<void> };
  * Each process holds a shared lock on a file, and an exclusive one while it starts or stops the server.
  * @throws {OperationalError} if PostgreSQL cannot run here
  */
-export const leaseEmbeddedPostgres = async (dataDir: string): Promise<DatabaseLease> => {
+export const leaseEmbeddedPostgres = async (dataDir: string, walLevel = 'replica'): Promise<DatabaseLease> => {
   const binaries = await loadBinaries();
   mkdirSync(dataDir, { recursive: true });
   const account = findServerAccount(join(dataDir, 'postgres'));
   assertReachable(binaries.postgres, account);
   assertReachable(join(dataDir, 'postgres'), account);
-  const cluster = createCluster({ dataDir, binaries, account });
+  const cluster = createCluster({ dataDir, binaries, account, walLevel });
   const lockFile = join(dataDir, 'postgres.lock');
 
   const release = async (unlock: () => void) => {

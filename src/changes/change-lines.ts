@@ -1,0 +1,40 @@
+import { type Pgoutput, PgoutputPlugin } from 'pg-logical-replication';
+
+type Values = Record<string, Buffer | null | undefined>;
+
+/**
+ * @param table the object id of the table plants, since others may share its publication
+ * @returns a function that turns a message of pgoutput into lines (docs/how-to/follow-changes.md), often none. Its values are binary,
+ *   because the package removes a byte order mark from the beginning of a text.
+ */
+export const createChangeLines = (table: number): ((bytes: Buffer) => string) => {
+  const plugin = new PgoutputPlugin({ protoVersion: 1, publicationNames: [] });
+  let transaction = '';
+
+  const line = (change: string, { id, name, tag }: Values = {}): string => {
+    const plant = [
+      id ? `"id":${id.readBigInt64BE()},` : '',
+      // Undefined: PostgreSQL does not log a large value that did not change.
+      name ? `"name":${JSON.stringify(name.toString())},` : '',
+      tag === undefined ? '' : `"tag":${tag && JSON.stringify(tag.toString())},`,
+    ];
+    return `{"change":"${change}",${plant.join('')}${transaction}}\n`;
+  };
+
+  const lines = (message: Pgoutput.Message): string => {
+    if (message.tag === 'begin') {
+      const committedAt = new Date(Number(message.commitTime) / 1000).toISOString();
+      transaction = `"committedAt":"${committedAt}","position":"${message.commitLsn?.replace(/\b0+\B/g, '')}"`;
+    }
+    const relations = 'relations' in message ? message.relations : 'relation' in message ? [message.relation] : [];
+    if (!relations.some(({ relationOid }) => relationOid === table)) return '';
+    if (message.tag === 'truncate') return line('emptied');
+    if (message.tag === 'insert') return line('created', message.new);
+    if (message.tag === 'delete') return line('deleted', { id: message.key?.id });
+    if (message.tag !== 'update') return '';
+    // It has a key only if the id changed.
+    const { key, new: plant } = message;
+    return key ? line('deleted', { id: key.id }) + line('created', plant) : line('updated', plant);
+  };
+  return (bytes) => lines(plugin.parse(bytes));
+};

@@ -1,0 +1,86 @@
+import { addAbortListener } from 'node:events';
+import type { Client } from 'pg';
+import { assertOwner } from '../database/check-databases.ts';
+import { endWithClient, withClient } from '../database/database.ts';
+import { assertSession } from '../database/database-url.ts';
+import { isDistributed } from '../database/distribution.ts';
+import { OperationalError } from '../errors.ts';
+
+/** One for all slots, and for other subscribers. */
+export const PUBLICATION = 'plant_store';
+
+/** `table`: the object id of plants. `position`: up to where the slot is confirmed, in bytes; null if there is no such slot. */
+type Facts = { table: number; hasPublication: boolean; isPublished: boolean; position: string | null };
+export type Slot = { name: string; table: number; position: string };
+const FACTS = `
+  SELECT 'plants'::regclass::oid AS table, EXISTS (SELECT FROM pg_publication WHERE pubname = $2) AS "hasPublication",
+    EXISTS (SELECT FROM pg_publication_tables
+      WHERE pubname = $2 AND format('%I.%I', schemaname, tablename)::regclass = 'plants'::regclass) AS "isPublished",
+    (SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots
+      WHERE slot_name = $1 AND plugin = 'pgoutput' AND database = current_database()) AS position`;
+
+const CREATE = 'Create it with --create, and then export all plants again: earlier changes are not in it.';
+/** By PostgreSQL's SQLSTATE, or a name. */
+const PROBLEMS: Record<string, string> = {
+  citus: 'Changes cannot be followed on Citus: each worker logs its own commits, and nothing orders those of several.',
+  unpublished: `The publication ${PUBLICATION} lacks the table plants. Drop the slot SLOT with --drop. ${CREATE}`,
+  wal_level: 'Changes need wal_level = logical. Run ALTER SYSTEM SET wal_level = logical, and restart PostgreSQL.',
+  42501: 'The role needs REPLICATION (ALTER ROLE … REPLICATION), and for --create also CREATE on the database.',
+  42704: `There is no slot SLOT. After a failover it may be gone. ${CREATE}`,
+  42710: 'The slot SLOT belongs to another database or program. Choose another name.',
+  53400: 'PostgreSQL has no free slot. Drop one that nobody needs, or raise max_replication_slots and restart it.',
+  55000: `The slot SLOT is lost: PostgreSQL has removed what it needs (max_slot_wal_keep_size). Drop it with --drop. ${CREATE}`,
+  55006: 'The slot SLOT is in use. It has one reader at a time: stop the other, or create another slot.',
+};
+
+const problem = (code: string, slot: string, cause?: Error) => {
+  const said = cause ? ` PostgreSQL says: ${cause.message}.` : '';
+  return new OperationalError(`${PROBLEMS[code]?.replace('SLOT', slot)}${said}`, { cause });
+};
+
+/** @returns a sentence for an error of PostgreSQL that concerns the slot; other errors as they are */
+export const explainSlotError = (error: Error & { code?: string }, slot: string): Error => {
+  const code = /wal_level/.exec(error.message)?.[0] ?? error.code ?? '';
+  return code in PROBLEMS ? problem(code, slot, error) : error;
+};
+
+/** Calls `use` with a session and what it knows. @throws {OperationalError} */
+const withFacts = <Result>(url: string, slot: string, use: (client: Client, facts: Facts) => Promise<Result>) => {
+  assertSession(url, 'Following changes');
+  return withClient(url, async (client) => {
+    // A slot is created when all transactions that run at that time have ended.
+    await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
+    if (await isDistributed(async (sql) => (await client.query(sql)).rows)) throw problem('citus', slot);
+    const { rows } = await client.query<Facts>(FACTS, [slot, PUBLICATION]);
+    return use(client, rows[0] as Facts);
+  }).catch((error) => {
+    throw explainSlotError(error, slot);
+  });
+};
+
+/** Creates what is missing. @returns whether the slot was missing. @throws {OperationalError} errors of PostgreSQL */
+export const createSlot = (url: string, slot: string, signal: AbortSignal): Promise<boolean> =>
+  withFacts(url, slot, async (client, { hasPublication, isPublished, position }) => {
+    await endWithClient(client);
+    using _listener = addAbortListener(signal, () => client.end().catch(() => {}));
+    await assertOwner(client);
+    // Before the slot, because PostgreSQL reads the publication as it was at the time of each change.
+    const verb = hasPublication ? `ALTER PUBLICATION ${PUBLICATION} ADD` : `CREATE PUBLICATION ${PUBLICATION} FOR`;
+    if (!isPublished) await client.query(`${verb} TABLE plants`);
+    if (position === null) await client.query("SELECT pg_create_logical_replication_slot($1, 'pgoutput')", [slot]);
+    return position === null;
+  });
+
+/** @throws {OperationalError} there is no such slot; errors of PostgreSQL */
+export const dropSlot = (url: string, slot: string): Promise<void> =>
+  withFacts(url, slot, async (client, { position }) => {
+    if (position === null) throw problem('42704', slot);
+    await client.query('SELECT pg_drop_replication_slot($1)', [slot]);
+  });
+
+/** @throws {OperationalError} there is no such slot, or nothing publishes the table */
+export const readSlot = (url: string, name: string): Promise<Slot> =>
+  withFacts(url, name, async (_client, { table, isPublished, position }) => {
+    if (position === null || !isPublished) throw problem(position === null ? '42704' : 'unpublished', name);
+    return { name, table, position };
+  });
