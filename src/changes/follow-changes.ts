@@ -27,7 +27,7 @@ type Output = { write: (lines: string) => Promise<void>; sync: () => Promise<voi
 export const followChanges = async (url: string, name: string, output: Output): Promise<void> => {
   const slot = await readSlot(url, name);
   await withClient(url, (client) => stream(client as Replication, slot, output), REPLICATION).catch((error: Error) => {
-    const reason = explainSlotError((error.cause ?? error) as Error, name);
+    const reason = explainSlotError(error, name);
     if (reason instanceof OperationalError || classifyDatabaseError(error) === undefined) throw reason;
     throw new OperationalError(`The connection to PostgreSQL was lost: ${reason.message}. ${AGAIN}`, { cause: error });
   });

@@ -14,8 +14,8 @@ type Facts = { table: number; hasPublication: boolean; isPublished: boolean; pos
 export type Slot = { name: string; table: number; position: string };
 const FACTS = `
   SELECT 'plants'::regclass::oid AS table, EXISTS (SELECT FROM pg_publication WHERE pubname = $2) AS "hasPublication",
-    EXISTS (SELECT FROM pg_publication_tables
-      WHERE pubname = $2 AND format('%I.%I', schemaname, tablename)::regclass = 'plants'::regclass) AS "isPublished",
+    EXISTS (SELECT FROM pg_publication_rel JOIN pg_publication AS p ON p.oid = prpubid
+      WHERE pubname = $2 AND prrelid = 'plants'::regclass) AS "isPublished",
     (SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots
       WHERE slot_name = $1 AND plugin = 'pgoutput' AND database = current_database()) AS position`;
 
@@ -39,9 +39,11 @@ const problem = (code: string, slot: string, cause?: Error) => {
 };
 
 /** @returns a sentence for an error of PostgreSQL that concerns the slot; other errors as they are */
-export const explainSlotError = (error: Error & { code?: string }, slot: string): Error => {
-  const code = /wal_level/.exec(error.message)?.[0] ?? error.code ?? '';
-  return code in PROBLEMS ? problem(code, slot, error) : error;
+export const explainSlotError = (error: Error, slot: string): Error => {
+  if (error instanceof OperationalError) return error;
+  const cause = (error.cause ?? error) as Error & { code?: string };
+  const code = /wal_level/.exec(cause.message)?.[0] ?? cause.code ?? '';
+  return code in PROBLEMS ? problem(code, slot, cause) : error;
 };
 
 /** Calls `use` with a session and what it knows. @throws {OperationalError} */

@@ -44,6 +44,7 @@ test('docker-compose.yml passes on every setting, except for those that it sets'
     'DATABASE_URL',
     'DATA_DIR',
     'DIRECT_URL',
+    'EMBEDDED_WAL_LEVEL',
     'METRICS_HOST',
     'SHUTDOWN_DELAY',
     'SHUTDOWN_TIMEOUT',

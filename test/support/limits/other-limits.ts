@@ -20,6 +20,7 @@ const reasons: Record<string, string[]> = {
     'idempotency/keyed-request.ts {1,257}',
   ],
   'It is a unit, a code, a character or the id of a lock.': [
+    'changes/follow-changes.ts PROTOCOL.*',
     'config/variable-kinds.ts UNITS.*',
     'database/migrate.ts MIGRATION_LOCK',
     'database/search-index.ts LOCK',
@@ -37,6 +38,7 @@ const reasons: Record<string, string[]> = {
     'embedded-postgres/cluster.ts SHARED_BUFFERS',
   ],
   'It is how often something is looked at, which only makes it earlier or later.': [
+    'changes/follow-changes.ts STATUS_INTERVAL',
     'database/database.ts CLIENT_CHECK_INTERVAL',
     'database/migrate.ts LOCK_POLL_INTERVAL',
     'database/migrate.ts PAUSE',
