@@ -61,7 +61,7 @@ export const startReader = ({ environment }: ChangesServer, slot: string) => {
     ended,
     /** Sends a signal to its process group. @returns its exit code; null if the signal ended it */
     end: (signal: NodeJS.Signals) => {
-      process.kill(-(command.pid ?? 0), signal);
+      if (command.exitCode === null) process.kill(-(command.pid ?? 0), signal);
       return ended;
     },
   };

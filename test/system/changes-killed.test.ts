@@ -112,7 +112,7 @@ test(`${WRITERS} writers, a reader killed ${KILLS} times and PostgreSQL: no chan
       expect(await reader.ended).toBe(1);
       expect(reader.errors.text).toMatch(/^The connection to PostgreSQL was lost: .* it goes on where it stopped\.\n$/);
     }
-    await reader.end('SIGKILL').catch(() => {});
+    await reader.end('SIGKILL');
   }
   isOver = true;
   await writing;
