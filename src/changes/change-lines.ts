@@ -1,27 +1,21 @@
-import { type Pgoutput, PgoutputPlugin } from 'pg-logical-replication';
-
-type Values = Record<string, Buffer | null | undefined>;
+import { PgoutputPlugin } from 'pg-logical-replication';
 
 /**
  * @param table the object id of the table plants, since others may share its publication
- * @returns a function that turns a message of pgoutput into lines (docs/how-to/follow-changes.md), often none. Its values are binary,
+ * @returns a function that turns a message of pgoutput into lines (docs/how-to/follow-changes.md), often none. Values are in binary,
  *   because the package removes a byte order mark from the beginning of a text.
  */
 export const createChangeLines = (table: number): ((bytes: Buffer) => string) => {
   const plugin = new PgoutputPlugin({ protoVersion: 1, publicationNames: [] });
   let transaction = '';
-
-  const line = (change: string, { id, name, tag }: Values = {}): string => {
-    const plant = [
-      id ? `"id":${id.readBigInt64BE()},` : '',
-      // Undefined: PostgreSQL does not log a large value that did not change.
-      name ? `"name":${JSON.stringify(name.toString())},` : '',
-      tag === undefined ? '' : `"tag":${tag && JSON.stringify(tag.toString())},`,
-    ];
-    return `{"change":"${change}",${plant.join('')}${transaction}}\n`;
+  const line = (change: string, { id, name, tag }: Record<string, Buffer | null | undefined> = {}): string => {
+    // Undefined: PostgreSQL does not log a large value that did not change.
+    const named = name ? `"name":${JSON.stringify(name.toString())},` : '';
+    const tagged = tag === undefined ? '' : `"tag":${tag && JSON.stringify(tag.toString())},`;
+    return `{"change":"${change}",${id ? `"id":${id.readBigInt64BE()},` : ''}${named}${tagged}${transaction}}\n`;
   };
-
-  const lines = (message: Pgoutput.Message): string => {
+  return (bytes) => {
+    const message = plugin.parse(bytes);
     if (message.tag === 'begin') {
       const committedAt = new Date(Number(message.commitTime) / 1000).toISOString();
       transaction = `"committedAt":"${committedAt}","position":"${message.commitLsn?.replace(/\b0+\B/g, '')}"`;
@@ -36,5 +30,4 @@ export const createChangeLines = (table: number): ((bytes: Buffer) => string) =>
     const { key, new: plant } = message;
     return key ? line('deleted', { id: key.id }) + line('created', plant) : line('updated', plant);
   };
-  return (bytes) => lines(plugin.parse(bytes));
 };

@@ -5,52 +5,41 @@ import { classifyDatabaseError } from '../database/database-error.ts';
 import { socketOf } from '../database/silence-timeout.ts';
 import { OperationalError } from '../errors.ts';
 import { createChangeLines } from './change-lines.ts';
-import { explainSlotError, PUBLICATION, readSlot, type Slot } from './slot.ts';
+import { explainSlotError, PUBLICATION, readSlot } from './slot.ts';
 
 /** How often the position is confirmed, in ms. That also keeps the connection while nobody reads the lines (wal_sender_timeout). */
 const STATUS_INTERVAL = 1000;
 /** Types of messages, and 2000-01-01 in ms, where its clock begins (PostgreSQL's manual, §54.4 and §54.9). */
 const PROTOCOL = { change: 0x77, commit: 0x43, keepAlive: 0x6b, epoch: 946_684_800_000 };
 const AGAIN = 'Start the command again; it goes on where it stopped.';
-/** pg's types omit these. */
-const REPLICATION = { replication: 'database' } as ClientConfig;
+/** pg's types omit `connection`. */
 type Replication = Client & { connection: Connection & { sendCopyFromChunk: (bytes: Buffer) => void } };
-
 /** `sync`: makes what was written survive a crash of the machine, where that is possible. */
 type Output = { write: (lines: string) => Promise<void>; sync: () => Promise<void>; signal: AbortSignal };
+type Options = Output & { slot: string; toLines: (bytes: Buffer) => string; start: bigint };
 
 /**
  * Writes a line for each committed change since the position of the slot, until the signal is aborted. A position is confirmed
  * after the lines before it were written: a crash repeats whole transactions and loses none.
  * @throws {OperationalError} the slot cannot be followed, the connection was lost, or the output failed
  */
-export const followChanges = async (url: string, name: string, output: Output): Promise<void> => {
-  const slot = await readSlot(url, name);
-  await withClient(url, (client) => stream(client as Replication, slot, output), REPLICATION).catch((error: Error) => {
-    const reason = explainSlotError(error, name);
+export const followChanges = async (url: string, slot: string, output: Output): Promise<void> => {
+  const { table, position } = await readSlot(url, slot);
+  const options = { ...output, slot, toLines: createChangeLines(table), start: BigInt(position ?? 0) };
+  const config = { replication: 'database' } as ClientConfig;
+  await withClient(url, (client) => stream(client as Replication, options), config).catch((error: Error) => {
+    const reason = explainSlotError(error, slot);
     if (reason instanceof OperationalError || classifyDatabaseError(error) === undefined) throw reason;
     throw new OperationalError(`The connection to PostgreSQL was lost: ${reason.message}. ${AGAIN}`, { cause: error });
   });
 };
 
 /** pg-logical-replication would confirm what is not written yet, and a byte too much: see docs/decisions/0063. */
-const stream = async (client: Replication, { name, table, position }: Slot, { write, sync, signal }: Output) => {
+const stream = async (client: Replication, { slot, toLines, start, write, sync, signal }: Options) => {
   const socket = socketOf(client);
-  const toLines = createChangeLines(table);
   // All lines up to `received` are in `lines` or written.
-  let [lines, received, written, isInTransaction] = ['', BigInt(position), BigInt(position), false];
+  let [lines, received, written, isInTransaction] = ['', start, start, false];
 
-  const take = (message: Buffer) => {
-    if (message[0] === PROTOCOL.change) {
-      lines += toLines(message.subarray(25));
-      isInTransaction = message[25] !== PROTOCOL.commit;
-      if (!isInTransaction) received = message.readBigUInt64BE(35);
-    } else if (message[0] === PROTOCOL.keepAlive && !isInTransaction) {
-      // Otherwise PostgreSQL would keep what it logs for other tables and databases until a plant changes.
-      const end = message.readBigUInt64BE(1);
-      if (end > received) received = end;
-    }
-  };
   /** Sends a standby status update: written, flushed and applied. */
   const confirm = async () => {
     const status = Buffer.alloc(34, 'r');
@@ -72,23 +61,27 @@ const stream = async (client: Replication, { name, table, position }: Slot, { wr
     if (!batch) await confirm();
   };
 
-  const { promise: failed, reject } = Promise.withResolvers<never>();
-  client.connection.on('copyData', ({ chunk }: { chunk: Buffer }) => Promise.try(take, chunk).catch(reject));
-  let flushed = Promise.resolve();
-  // After pg's listener, so when all messages that arrived together are taken.
-  socket.on('data', () => {
-    flushed = flushed.then(flush).catch(reject);
+  // An error here is a bug. It ends the process, so that nothing more is confirmed.
+  client.connection.on('copyData', ({ chunk: message }: { chunk: Buffer }) => {
+    if (message[0] === PROTOCOL.change) {
+      lines += toLines(message.subarray(25));
+      isInTransaction = message[25] !== PROTOCOL.commit;
+      if (!isInTransaction) received = message.readBigUInt64BE(35);
+    } else if (message[0] === PROTOCOL.keepAlive && !isInTransaction) {
+      // Otherwise PostgreSQL would keep what it logs for other tables and databases until a plant changes.
+      const end = message.readBigUInt64BE(1);
+      if (end > received) received = end;
+    }
   });
-  const timer = setInterval(() => confirm().catch(reject), STATUS_INTERVAL);
-  try {
-    const options = `proto_version '1', publication_names '${PUBLICATION}', binary 'true'`;
-    const ended = client.query(`START_REPLICATION SLOT "${name}" LOGICAL 0/0 (${options})`).then(() => {
-      throw new OperationalError(`PostgreSQL is stopping. ${AGAIN}`);
-    });
-    await Promise.race([ended, failed, ...(signal.aborted ? [] : [once(signal, 'abort')])]);
-    await confirm();
-    await new Promise((resolve) => socket.write('', resolve));
-  } finally {
-    clearInterval(timer);
-  }
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  // After pg's listener, so when all messages that arrived together are taken.
+  socket.on('data', () => flush().catch(reject));
+  using _timer = setInterval(() => confirm().catch(reject), STATUS_INTERVAL);
+  const options = `proto_version '1', publication_names '${PUBLICATION}', binary 'true'`;
+  const ended = client.query(`START_REPLICATION SLOT "${slot}" LOGICAL 0/0 (${options})`).then(() => {
+    throw new OperationalError(`PostgreSQL is stopping. ${AGAIN}`);
+  });
+  await Promise.race([ended, failed, ...(signal.aborted ? [] : [once(signal, 'abort')])]);
+  await confirm();
+  await new Promise((resolve) => socket.write('', resolve));
 };

@@ -1,4 +1,3 @@
-import { addAbortListener } from 'node:events';
 import type { Client } from 'pg';
 import { assertOwner } from '../database/check-databases.ts';
 import { endWithClient, withClient } from '../database/database.ts';
@@ -8,17 +7,14 @@ import { OperationalError } from '../errors.ts';
 
 /** One for all slots, and for other subscribers. */
 export const PUBLICATION = 'plant_store';
-
 /** `table`: the object id of plants. `position`: up to where the slot is confirmed, in bytes; null if there is no such slot. */
 type Facts = { table: number; hasPublication: boolean; isPublished: boolean; position: string | null };
-export type Slot = { name: string; table: number; position: string };
 const FACTS = `
   SELECT 'plants'::regclass::oid AS table, EXISTS (SELECT FROM pg_publication WHERE pubname = $2) AS "hasPublication",
     EXISTS (SELECT FROM pg_publication_rel JOIN pg_publication AS p ON p.oid = prpubid
       WHERE pubname = $2 AND prrelid = 'plants'::regclass) AS "isPublished",
     (SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots
       WHERE slot_name = $1 AND plugin = 'pgoutput' AND database = current_database()) AS position`;
-
 const CREATE = 'Create it with --create, and then export all plants again: earlier changes are not in it.';
 /** By PostgreSQL's SQLSTATE, or a name. */
 const PROBLEMS: Record<string, string> = {
@@ -33,17 +29,13 @@ const PROBLEMS: Record<string, string> = {
   55006: 'The slot SLOT is in use. It has one reader at a time: stop the other, or create another slot.',
 };
 
-const problem = (code: string, slot: string, cause?: Error) => {
-  const said = cause ? ` PostgreSQL says: ${cause.message}.` : '';
-  return new OperationalError(`${PROBLEMS[code]?.replace('SLOT', slot)}${said}`, { cause });
-};
-
+const problem = (code: string, slot: string, said = '', cause?: Error) =>
+  new OperationalError(`${PROBLEMS[code]?.replace('SLOT', slot)}${said}`, { cause });
 /** @returns a sentence for an error of PostgreSQL that concerns the slot; other errors as they are */
-export const explainSlotError = (error: Error, slot: string): Error => {
-  if (error instanceof OperationalError) return error;
-  const cause = (error.cause ?? error) as Error & { code?: string };
-  const code = /wal_level/.exec(cause.message)?.[0] ?? cause.code ?? '';
-  return code in PROBLEMS ? problem(code, slot, cause) : error;
+export const explainSlotError = (error: Error & { code?: string }, slot: string): Error => {
+  const { code, message } = (error.cause ?? error) as typeof error;
+  const known = code && /wal_level/.test(message) ? 'wal_level' : (code ?? '');
+  return known in PROBLEMS ? problem(known, slot, ` PostgreSQL says: ${message}.`, error) : error;
 };
 
 /** Calls `use` with a session and what it knows. @throws {OperationalError} */
@@ -61,10 +53,9 @@ const withFacts = <Result>(url: string, slot: string, use: (client: Client, fact
 };
 
 /** Creates what is missing. @returns whether the slot was missing. @throws {OperationalError} errors of PostgreSQL */
-export const createSlot = (url: string, slot: string, signal: AbortSignal): Promise<boolean> =>
+export const createSlot = (url: string, slot: string): Promise<boolean> =>
   withFacts(url, slot, async (client, { hasPublication, isPublished, position }) => {
     await endWithClient(client);
-    using _listener = addAbortListener(signal, () => client.end().catch(() => {}));
     await assertOwner(client);
     // Before the slot, because PostgreSQL reads the publication as it was at the time of each change.
     const verb = hasPublication ? `ALTER PUBLICATION ${PUBLICATION} ADD` : `CREATE PUBLICATION ${PUBLICATION} FOR`;
@@ -74,15 +65,15 @@ export const createSlot = (url: string, slot: string, signal: AbortSignal): Prom
   });
 
 /** @throws {OperationalError} there is no such slot; errors of PostgreSQL */
-export const dropSlot = (url: string, slot: string): Promise<void> =>
+export const dropSlot = (url: string, slot: string): Promise<unknown> =>
   withFacts(url, slot, async (client, { position }) => {
     if (position === null) throw problem('42704', slot);
-    await client.query('SELECT pg_drop_replication_slot($1)', [slot]);
+    return client.query('SELECT pg_drop_replication_slot($1)', [slot]);
   });
 
 /** @throws {OperationalError} there is no such slot, or nothing publishes the table */
-export const readSlot = (url: string, name: string): Promise<Slot> =>
-  withFacts(url, name, async (_client, { table, isPublished, position }) => {
-    if (position === null || !isPublished) throw problem(position === null ? '42704' : 'unpublished', name);
-    return { name, table, position };
+export const readSlot = (url: string, slot: string): Promise<Facts> =>
+  withFacts(url, slot, async (_client, facts) => {
+    if (facts.position === null || !facts.isPublished) throw problem(facts.position ? 'unpublished' : '42704', slot);
+    return facts;
   });

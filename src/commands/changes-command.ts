@@ -24,17 +24,18 @@ export const addChangesCommand = (program: Command, config: () => Config): void 
     .action(async ({ slot, create, drop }: ChangesOptions) => {
       const { createSlot, dropSlot } = await import('../changes/slot.ts');
       const { followChanges } = await import('../changes/follow-changes.ts');
-      await interruptible((signal) =>
-        withSession(config(), async (url) => {
-          if (create) {
-            const isNew = await createSlot(url, slot, signal);
-            await print(isNew ? `Created the slot ${slot}.\n` : `The slot ${slot} exists already.\n`);
-          } else if (drop) {
-            await dropSlot(url, slot);
-            await print(`Dropped the slot ${slot}.\n`);
-          } else await followChanges(url, slot, { write: print, sync: syncOutput, signal });
-        }),
-      );
+      await withSession(config(), async (url) => {
+        if (create) {
+          const isNew = await createSlot(url, slot);
+          await print(isNew ? `Created the slot ${slot}.\n` : `The slot ${slot} exists already.\n`);
+        } else if (drop) {
+          await dropSlot(url, slot);
+          await print(`Dropped the slot ${slot}.\n`);
+        } else {
+          const output = { write: print, sync: syncOutput };
+          await interruptible((signal) => followChanges(url, slot, { ...output, signal }));
+        }
+      });
     });
 };
 
