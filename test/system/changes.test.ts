@@ -128,7 +128,7 @@ test('a reader that closes the pipe, as `| head -2` does, ends the command with 
   expect(printed).toMatch(/^(\{"change":"created","id":-\d+,"name":"x{1000}".*\}\n){2}0\n$/);
 });
 
-test('a slot has one reader, and a name of PostgreSQL', async () => {
+test('a slot has one reader, and a name of PostgreSQL with at most 63 characters', async () => {
   const reader = await follow('busy');
   await query("INSERT INTO plants VALUES (-9999, 'Fir', NULL)");
   await waitUntil('the line', () => reader.lines.length > 0);
@@ -147,6 +147,8 @@ test('a slot has one reader, and a name of PostgreSQL', async () => {
   expect(await changes(server, 'busy')).toMatchObject({ code: 1, stderr: gone });
   expect(await drop('busy')).toMatchObject({ code: 1, stderr: gone });
   expect(await changes(server, 'Busy')).toMatchObject({ code: 2, stderr: expect.stringContaining('a-z, 0-9 and _') });
+  expect(await changes(server, 'a'.repeat(64), '--drop')).toMatchObject({ code: 2 });
+  expect(await changes(server, 'a'.repeat(63), '--drop')).toMatchObject({ code: 1 });
   expect(await changes(server, 'busy', '--create', '--drop')).toMatchObject({ code: 2 });
 });
 
@@ -202,6 +204,14 @@ test('a slot that fell too far behind is lost, and the command says what to do',
   expect(await drop('lost')).toMatchObject({ code: 0 });
   await query('ALTER SYSTEM RESET ALL');
   await query('SELECT pg_reload_conf()');
+});
+
+test('on Citus, changes cannot be followed', async () => {
+  const catalog = "CREATE TABLE pg_catalog.pg_dist_partition AS SELECT 'plants'::regclass AS logicalrelid";
+  await query(`SET allow_system_table_mods = on; ${catalog}`);
+  const stderr = expect.stringMatching(/^Changes cannot be followed on Citus: each worker logs .*\n$/);
+  expect(await changes(server, 'citus', '--create')).toMatchObject({ code: 1, stderr });
+  await query('SET allow_system_table_mods = on; DROP TABLE pg_catalog.pg_dist_partition');
 });
 
 test('through a pooler, changes need DIRECT_URL', async () => {

@@ -21,6 +21,7 @@ const reasons: Record<string, string[]> = {
   ],
   'It is a unit, a code, a character or the id of a lock.': [
     'changes/follow-changes.ts PROTOCOL.*',
+    'commands/changes-command.ts STDOUT',
     'config/variable-kinds.ts UNITS.*',
     'database/migrate.ts MIGRATION_LOCK',
     'database/search-index.ts LOCK',
@@ -90,6 +91,7 @@ export const withoutEdges: string[] = Object.values(reasons).flat();
 export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'bodies/stream-body.ts MAX_AHEAD': ['src/bodies/stream-body.test.ts', 'pieces of at most 8 MiB are read ahead'],
   'bodies/stream-body.ts PIECE_OVERHEAD': ['src/bodies/stream-body.test.ts', 'with what they take beside their bytes'],
+  'commands/changes-command.ts {1,63}': ['test/system/changes.test.ts', 'a name of PostgreSQL with at most 63'],
   'commands/stop-signal.ts SAME_SIGNAL_TIME': ['src/commands/stop-signal.test.ts', 'unless that comes within a second'],
   'RequestLimits exports.stallTimeout': [
     'test/service/exports-in-progress.test.ts',
