@@ -117,6 +117,25 @@ const memoryOf = (pid = 0): number => {
   }
 };
 
+test('what waits for a full pipe is not confirmed, and comes again after kill -9', async () => {
+  await create('full');
+  const confirmed = async () =>
+    (await query("SELECT confirmed_flush_lsn AS at FROM pg_replication_slots WHERE slot_name = 'full'"))[0]?.at;
+  const before = await confirmed();
+  await query(`DO $$ BEGIN FOR i IN 1..1000 LOOP
+    INSERT INTO plants VALUES (-10000 - i, repeat('x', 1000)); COMMIT; END LOOP; END $$`);
+  const reader = startReader(server, 'full');
+  reader.command.stdout?.pause();
+  await waitUntil('the confirmation of a part', async () => (await confirmed()) !== before);
+  process.kill(-(reader.command.pid ?? 0), 'SIGKILL');
+  reader.command.stdout?.resume();
+  await reader.ended;
+  const rest = startReader(server, 'full');
+  await waitUntil('the last line', () => rest.lines.at(-1)?.id === -11000);
+  await rest.end('SIGINT');
+  expect(new Set([...reader.lines, ...rest.lines].map(({ id }) => id)).size).toBe(1000);
+});
+
 test('a reader that closes the pipe, as `| head -2` does, ends the command with 0', async () => {
   await create('head');
   await query("INSERT INTO plants SELECT -i, repeat('x', 1000), NULL FROM generate_series(1, 2000) i");
