@@ -46,6 +46,10 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
       meaning:
         'The folder for the data of the embedded PostgreSQL and for the access token of this machine. It is relative to the project.',
     },
+    EMBEDDED_WAL_LEVEL: {
+      meaning:
+        'How much the embedded PostgreSQL logs. `plant-store changes` needs `logical`, which writes more; with a slot it does not start without: see docs/how-to/follow-changes.md.',
+    },
   },
   Log: {
     LOG_LEVEL: { meaning: 'The lowest level that is logged.' },
@@ -146,6 +150,7 @@ export const composeVariables: Record<string, string> = {
   POSTGRES_PASSWORD:
     'The password of the owner of the tables. It takes effect on the first start only; the volume keeps it.',
   POSTGRES_STORE_PASSWORD: "The password of the service's role. It takes effect at every start.",
+  POSTGRES_WAL_LEVEL: 'How much PostgreSQL logs. `plant-store changes` needs `logical`, which writes more.',
   PUBLISH_ADDRESS: 'The address of this machine on which ports are published.',
   STUDIO_PORT: 'The port of Prisma Studio.',
   PROXY_PORT: 'The port of HAProxy.',
