@@ -121,6 +121,13 @@ test.each([
   isOver = true;
   await Promise.all(waiting);
   expect(locked.count()).toBe(0);
+  // What they took is free again.
+  isOver = false;
+  const others = Array.from({ length: most + 1 }, (_, id) => retry(BigInt(id)));
+  await pass();
+  expect(locked.count()).toBe(most + 1);
+  isOver = true;
+  await Promise.all(others);
 });
 
 test('another error of the first attempt, or its success, is the outcome', async () => {

@@ -79,6 +79,13 @@ describe('code 1101: a token that is not valid', () => {
     await expectRefused(`Bearer ${token}`);
   });
 
+  test('only a revoked one can be deleted', async () => {
+    await makeToken('to delete');
+    expect(await service.tokens.delete('to delete')).toBe(false);
+    await service.tokens.revoke('to delete');
+    expect(await service.tokens.delete('to delete')).toBe(true);
+  });
+
   test('a revoked one after at most 5 seconds, although the service accepted it before', async () => {
     const token = await makeToken('revoked');
     expect((await send(`Bearer ${token}`)).status).toBe(200);
