@@ -30,11 +30,13 @@ const isUnread = (request: IncomingMessage | undefined): boolean =>
 /** The open connections of a server. Each has at most one request in progress. */
 export const createConnections = (options: ConnectionsOptions) => {
   const { maxConnections = Number.POSITIVE_INFINITY, requestTimeout, lingerTimes, logger } = options;
-  const open = new Set<Socket>();
+  /**
+   * With their responses in progress. Not a map of these: one that gains and loses a response with each request keeps most of them
+   * until V8's next major collection, which took a quarter of the CPU.
+   */
+  const open = new Map<Socket, { response?: ServedResponse | undefined }>();
   /** Those that never sent a request, oldest first. */
   const fresh = new Set<Socket>();
-  /** The responses in progress. */
-  const busy = new Map<Socket, ServedResponse>();
   /** Those that wait for the next request, longest idle first; with the last one, if its response came before all of its body. */
   const kept = new Map<Socket, IncomingMessage | undefined>();
   const lingering = createLingering(lingerTimes);
@@ -43,7 +45,7 @@ export const createConnections = (options: ConnectionsOptions) => {
   let warnedAt = Number.NEGATIVE_INFINITY;
 
   const forget = (socket: Socket) => {
-    for (const group of [open, fresh, busy, kept]) group.delete(socket);
+    for (const group of [open, fresh, kept]) group.delete(socket);
     lingering.remove(socket);
   };
 
@@ -78,8 +80,12 @@ export const createConnections = (options: ConnectionsOptions) => {
     lingering.discardInput(socket);
   };
 
+  const current = (socket: Socket) => open.get(socket)?.response;
+  const inProgress = () => [...open.values()].flatMap(({ response }) => response ?? []);
+
   const onResponded = (socket: Socket, request: IncomingMessage) => {
-    busy.delete(socket);
+    const connection = open.get(socket);
+    if (connection) connection.response = undefined;
     if (socket.destroyed || lingering.has(socket)) return;
     // An idle connection keeps no memory of its past requests.
     kept.set(socket, request.complete ? undefined : request);
@@ -93,23 +99,24 @@ export const createConnections = (options: ConnectionsOptions) => {
     add: (socket: Socket): void => {
       if (open.size >= maxConnections) makeRoomFor(socket);
       if (socket.destroyed) return;
-      open.add(socket);
+      open.set(socket, {});
       fresh.add(socket);
       socket.once('close', () => forget(socket));
       // Node.js calls this once a response with `Connection: close` is sent.
       socket.destroySoon = () => endInStages(socket);
-      readInSlices(socket, () => isUnread(busy.get(socket)?.req) && !lingering.has(socket));
+      readInSlices(socket, () => isUnread(current(socket)?.req) && !lingering.has(socket));
     },
     /** @throws STOP_PARSING if the request came before the response to the one before it was complete */
     begin: (request: IncomingMessage, response: ServedResponse): void => {
       const { socket } = request;
-      const current = busy.get(socket);
-      if (current !== undefined) {
-        closeBehind(socket, current);
+      const before = current(socket);
+      if (before !== undefined) {
+        closeBehind(socket, before);
         throw STOP_PARSING;
       }
       if (!kept.delete(socket)) fresh.delete(socket);
-      busy.set(socket, response);
+      const connection = open.get(socket);
+      if (connection) connection.response = response;
       response.once('close', () => onResponded(socket, request));
     },
     closeBehind,
@@ -117,17 +124,17 @@ export const createConnections = (options: ConnectionsOptions) => {
     isLingering: lingering.has,
     stopLingering: lingering.stop,
     /** The response in progress. */
-    current: (socket: Socket): ServedResponse | undefined => busy.get(socket),
+    current,
     /** Whether what arrives is the rest of a body whose request has its response. */
     isAnswered: (socket: Socket): boolean => kept.get(socket)?.complete === false,
     /** Requests in progress, and connections that linger. */
-    inUse: () => ({ requests: busy.size, lingering: lingering.count() }),
+    inUse: () => ({ requests: inProgress().length, lingering: lingering.count() }),
     /** Makes each response close its connection, unless its header is already sent. */
     closeBehindResponses: (): void => {
-      for (const response of busy.values()) if (!response.headersSent) response.setHeader('Connection', 'close');
+      for (const response of inProgress()) if (!response.headersSent) response.setHeader('Connection', 'close');
     },
     /** Whether a response is complete but not yet sent. Node.js considers such a connection idle. */
-    isSending: (): boolean => busy.values().some((response) => response.writableEnded && !response.writableFinished),
+    isSending: (): boolean => inProgress().some((response) => response.writableEnded && !response.writableFinished),
     /** Closes a connection without traffic, unless the service has yet to respond, or the client to send its first header. */
     onTimeout: (socket: Socket): void => {
       if (socket.writableLength > 0 || kept.has(socket)) socket.destroy();
@@ -138,11 +145,11 @@ export const createConnections = (options: ConnectionsOptions) => {
      * wait for ever: the rest of its body is discarded once the response has begun.
      */
     probe: (): void => {
-      for (const [socket, response] of busy) {
-        if (response.headersSent) {
+      for (const [socket, { response }] of open) {
+        if (response?.headersSent) {
           const isLast = response.getHeader('Connection') === 'close';
           if (isLast && isUnread(response.req)) lingering.discardInput(socket);
-        } else if (socket.isPaused() && socket.writable) socket.write(NOTHING);
+        } else if (response && socket.isPaused() && socket.writable) socket.write(NOTHING);
       }
     },
   };
