@@ -1,15 +1,16 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { afterEach, beforeAll, beforeEach, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, test } from '@jest/globals';
 import { Client } from 'pg';
 import { lockTable } from '../support/lock-table.ts';
+import { shippedLocks } from '../support/test-service.ts';
 import { useTestService } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const service = useTestService(
   { REQUEST_TIMEOUT: '3600', RATE_LIMIT: '1000/60', METRICS_PORT: '0' },
   // So long that nothing ends before it is seen.
-  { requestLimits: { linger: { idle: 3_600_000, total: 3_600_000 }, lockTimeout: 3000 } },
+  { requestLimits: { linger: { idle: 3_600_000, total: 3_600_000 } } },
 );
 let unlock = async () => {};
 const clients: { destroy: () => void }[] = [];
@@ -28,9 +29,9 @@ afterEach(async () => {
 });
 
 /** Sends a request whose response nobody reads. */
-const start = (method: string, path: string, { body = '', more = {}, isOpen = false } = {}) => {
-  const headers = { Authorization: `Bearer ${service.token}`, 'Content-Type': 'application/json', ...more };
-  const client = request(service.baseUrl + path, { method, headers, agent: false });
+const start = (method: string, path: string, { body = '', more = {}, isOpen = false, of = service } = {}) => {
+  const headers = { Authorization: `Bearer ${of.token}`, 'Content-Type': 'application/json', ...more };
+  const client = request(of.baseUrl + path, { method, headers, agent: false });
   client.on('error', () => {});
   clients.push(client);
   if (isOpen) client.write(body);
@@ -43,9 +44,9 @@ const lock = async (table: string) => {
 const POST = { body: '{"id":1000,"name":"Fir"}' };
 
 /** Waits until the metric shows what is in use, and then, after its end, that nothing is. */
-const expectInUse = async (expected: Record<string, number>) => {
+const expectInUse = async (expected: Record<string, number>, of = service) => {
   const read = async () => {
-    const { value } = await service.metrics();
+    const { value } = await of.metrics();
     return Object.keys(expected).map((resource) => value('plant_store_in_use', { resource }) ?? Number.NaN);
   };
   const atLeast = Object.values(expected);
@@ -78,13 +79,19 @@ test('creations, of which some wait in the queue', async () => {
   await expectInUse({ requests: 20, sent: 1, queued: 1, queuedBytes: 500, connections: 1 });
 });
 
-test('a plant that is locked', async () => {
-  const other = new Client({ connectionString: service.database.url });
-  await other.connect();
-  unlock = () => other.end();
-  await other.query('BEGIN; UPDATE plants SET name = name WHERE id = 1');
-  start('DELETE', '/plants/1');
-  await expectInUse({ lockedPlants: 1 });
+describe('with the lock timeout of production', () => {
+  // The others wait for a lock until a test releases it.
+  const own = useTestService({ REQUEST_TIMEOUT: '3600', METRICS_PORT: '0' }, { requestLimits: shippedLocks });
+
+  test('a plant that is locked', async () => {
+    await own.post({ id: 1, name: 'Fir' });
+    const other = new Client({ connectionString: own.database.url });
+    await other.connect();
+    unlock = () => other.end();
+    await other.query('BEGIN; UPDATE plants SET name = name WHERE id = 1');
+    start('DELETE', '/plants/1', { of: own });
+    await expectInUse({ lockedPlants: 1 }, own);
+  });
 });
 
 test('a large body that is being sent', async () => {
