@@ -22,6 +22,9 @@ const notes: Record<string, string[]> = {
     'The name of the file determines its format: `.ndjson` or `.csv`, with `.gz` if it is to be compressed.',
     'An export that is interrupted leaves the file as it was.',
   ],
+  count: ['With `--url` it asks a service: see [use a remote service](../how-to/use-a-remote-service.md).'],
+  delete: ['At least one of `--tag`, `--q` and `--id` is required. Try it with `--dry-run`.'],
+  patch: ['At least one of `--tag`, `--q` and `--id` is required. Plants that would not change do not count.'],
   'search-index': ['See [search by name](../how-to/search-by-name.md).'],
   token: [
     'These commands need the database, but not the service. If `DATABASE_URL` is set, migrate that database first.',
@@ -31,7 +34,7 @@ const notes: Record<string, string[]> = {
 
 const INTRODUCTION = `In a clone, run \`npx plant-store\`; in the image, \`plant-store\` is the command. Elsewhere npx would look for a package of that name in the
 registry, which anybody could have put there. The commands read the same [settings](configuration.md) as the service, from the environment
-and \`.env\`, and work on the same database.`;
+and \`.env\`, and work on the same database. With \`--url\` some of them work with [a service elsewhere](../how-to/use-a-remote-service.md).`;
 
 const EXIT_CODES = list([
   '`0`: success.',

@@ -141,7 +141,12 @@ export const sections: Record<string, LimitRow[]> = {
       'the time between two checks of the token while a body or response streams',
       'ms',
     ),
-    row('commands/import-command.ts MAX_ARRAY_BYTES', 'a JSON array that `plant-store import` reads', 'bytes'),
+    row('commands/import-to-database.ts MAX_ARRAY_BYTES', 'a JSON array that `plant-store import` reads', 'bytes'),
+    row(
+      'commands/remote-service.ts MAX_RESPONSE',
+      'a response that a command with `--url` reads, except an export',
+      'bytes',
+    ),
     row('commands/import-command.ts MAX_SHOWN', 'failed rows that it prints without `--errors`'),
     row('commands/output.ts TERMINAL_INTERVAL', 'the time between two updates of its progress on a terminal', 'ms'),
     row('commands/output.ts LINE_INTERVAL', 'the time between two lines of its progress elsewhere', 'ms'),

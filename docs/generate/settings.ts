@@ -133,6 +133,12 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
 
 /** Variables that the service does not read itself. `plant-store config` does not print them. */
 export const otherVariables: Record<string, [names: string, meaning: string][]> = {
+  'Read by commands that work with a remote service': [
+    ['PLANT_STORE_URL', 'the URL of the service with its base path, unless `--url` has it'],
+    ['PLANT_STORE_TOKEN', 'an access token, unless `--token-file` names a file that has it'],
+    ['HTTPS_PROXY, HTTP_PROXY, NO_PROXY', 'the proxy to connect by'],
+    ['NODE_EXTRA_CA_CERTS', 'a PEM file with certificates of authorities of your own'],
+  ],
   'Read by libraries': [
     ['PGPASSWORD', 'the password, if the URL has none'],
     ['PGSSLMODE', 'the `sslmode`, if the URL has none'],

@@ -7,6 +7,7 @@ import { addChangesCommand } from './changes-command.ts';
 import { addConfigCommand, type Settings } from './config-command.ts';
 import { addExportCommand } from './export-command.ts';
 import { addImportCommand } from './import-command.ts';
+import { addManyCommands } from './many-commands.ts';
 import { parseBrowser, parsePort } from './option-parsers.ts';
 import { note, print } from './output.ts';
 import { addSearchIndexCommand } from './search-index-command.ts';
@@ -52,8 +53,9 @@ export const createProgram = ({ environment, fromFile, writeOut }: ProgramOption
     .description('print the OpenAPI document that is served at /openapi.json')
     .action(() => print(`${JSON.stringify(openApiDocument, null, 2)}\n`));
   addConfigCommand(program, { environment, fromFile });
-  addImportCommand(program, config);
-  addExportCommand(program, config);
+  addImportCommand(program, { config, environment });
+  addExportCommand(program, { config, environment });
+  addManyCommands(program, { config, environment });
   addChangesCommand(program, config);
   addSearchIndexCommand(program, config);
   addTokenCommands(program.command('token').description('create, list and revoke access tokens'), config);

@@ -2,7 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { checkDatabases, type InspectedDatabase } from '../database/check-databases.ts';
-import { CONNECT_TIMEOUT, createDatabase, createPool } from '../database/database.ts';
+import { CONNECT_TIMEOUT, createDatabase, createPool, type Database } from '../database/database.ts';
 import {
   classifyDatabaseError,
   isPrivilegeMissing,
@@ -68,24 +68,20 @@ const assertTlsFilesReadable = async (variable: string, url: string) => {
 /** How long a command waits for a statement, in ms. */
 const STATEMENT_TIMEOUT = 10_000;
 
-/** Calls `use` with the stored tokens. */
-export const withTokens = async <Result>(
+/** Calls `use` with Prisma, which has one connection. */
+export const withPrisma = async <Result>(
   url: string,
-  use: (tokens: TokenRepository) => Promise<Result>,
+  use: (database: Database) => Promise<Result>,
+  statementTimeout = STATEMENT_TIMEOUT,
 ): Promise<Result> => {
-  const pool = createPool({
-    url,
-    connections: 1,
-    connectTimeout: CONNECT_TIMEOUT,
-    statementTimeout: STATEMENT_TIMEOUT,
-  });
+  const pool = createPool({ url, connections: 1, connectTimeout: CONNECT_TIMEOUT, statementTimeout });
   const database = createDatabase({ pool, onConnectionLost: () => {} });
-  try {
-    return await use(createTokenRepository({ database }));
-  } finally {
-    await database.$disconnect();
-  }
+  return use(database).finally(() => database.$disconnect());
 };
+
+/** Calls `use` with the stored tokens. */
+export const withTokens = <Result>(url: string, use: (tokens: TokenRepository) => Promise<Result>): Promise<Result> =>
+  withPrisma(url, (database) => use(createTokenRepository({ database })));
 
 /** A folder that is missing, full, read-only, another user's, or not a folder. */
 const FOLDER_ERRORS = ['EACCES', 'EDQUOT', 'EEXIST', 'ENOENT', 'ENOSPC', 'ENOTDIR', 'EPERM', 'EROFS'];

@@ -27,12 +27,8 @@ export class ImportInterruptedError extends Error {
 
   /** What is stored, and what to do. @param option writes a value of `onConflict` as it is given to the import */
   describe(option: (onConflict: string) => string): string {
-    if (this.isUnknown) {
-      // The rows that this import stored are conflicts when it is repeated.
-      const how = this.#onConflict === 'replace' ? '' : ` with ${option('skip')}`;
-      return `It is not known whether all rows are stored or none. Repeat the import${how}.`;
-    }
-    return `Nothing is stored.${isOfFile(this.cause) ? '' : ' Repeat the import.'}`;
+    const { isUnknown } = this;
+    return describeInterruption({ isUnknown, isOfFile: isOfFile(this.cause), onConflict: this.#onConflict }, option);
   }
 
   /** Why it ended. Undefined: a bug. */
@@ -49,6 +45,19 @@ export class ImportInterruptedError extends Error {
   }
 }
 
+type Interruption = { isUnknown: boolean; isOfFile: boolean; onConflict: string };
+
+/** What is stored of an import that was interrupted, and what to do. */
+export const describeInterruption = (
+  { isUnknown, isOfFile, onConflict }: Interruption,
+  option: (onConflict: string) => string,
+): string => {
+  if (!isUnknown) return `Nothing is stored.${isOfFile ? '' : ' Repeat the import.'}`;
+  // The rows that this import stored are conflicts when it is repeated.
+  const how = onConflict === 'replace' ? '' : ` with ${option('skip')}`;
+  return `It is not known whether all rows are stored or none. Repeat the import${how}.`;
+};
+
 const PRIVILEGE_MISSING =
   'The role of the service lacks a privilege: imports need TEMPORARY on the database, and SELECT, INSERT and UPDATE on plants.';
 
@@ -63,7 +72,7 @@ const REASONS: Record<DatabaseFailure, string> = {
 };
 
 /** Whether the file is wrong as a whole, for example its header row. Repeating the import would fail again. */
-const isOfFile = (cause: unknown) => isOfKind(cause, 'bodyNotJson', 'bodyTooLarge', 'fieldWrong');
+export const isOfFile = (cause: unknown) => isOfKind(cause, 'bodyNotJson', 'bodyTooLarge', 'fieldWrong');
 
 /** The error of the response to an import that was interrupted. @param usual the error that its cause is otherwise */
 export const toInterruption = (error: ImportInterruptedError, usual: StoreError): StoreError => {

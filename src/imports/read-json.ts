@@ -72,6 +72,11 @@ export async function* readJson(
   pieces: AsyncIterable<string>,
   { maxBytes, onNoRows }: { maxBytes: number; onNoRows?: OnNoRows | undefined },
 ): AsyncGenerator<ImportRow[]> {
+  yield* readElements(await readArray(pieces, maxBytes), onNoRows);
+}
+
+/** Reads a file that is a JSON array. @throws {StoreError} 1000, 1002 */
+export const readArray = async (pieces: AsyncIterable<string>, maxBytes: number): Promise<unknown[]> => {
   let text = '';
   let bytes = 0;
   for await (const piece of pieces) {
@@ -79,8 +84,8 @@ export async function* readJson(
     if (bytes > maxBytes) throw arrayTooLarge(maxBytes);
     text += piece;
   }
-  yield* readElements(parseArray(text), onNoRows);
-}
+  return parseArray(text);
+};
 
 const arrayTooLarge = (limit: number) =>
   new StoreError(

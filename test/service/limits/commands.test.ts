@@ -48,7 +48,7 @@ describe('the command import', () => {
       const file = join(tmpdir(), `failed-rows-${process.pid}.ndjson`);
       await writeFile(file, '{}\n'.repeat(count));
       const program = new Command().exitOverride();
-      addImportCommand(program, () => readConfig({ DATABASE_URL: database.url }));
+      addImportCommand(program, { config: () => readConfig({ DATABASE_URL: database.url }), environment: {} });
       const printed = jest.spyOn(process.stderr, 'write').mockImplementation(() => true);
       jest.spyOn(process.stdout, 'write').mockImplementation((_text, ...rest) => {
         const done = rest.at(-1);
@@ -65,7 +65,7 @@ describe('the command import', () => {
       ];
     },
   });
-  edge('commands/import-command.ts MAX_ARRAY_BYTES', 'reads a JSON array of at most so many bytes', {
+  edge('commands/import-to-database.ts MAX_ARRAY_BYTES', 'reads a JSON array of at most so many bytes', {
     value: 100,
     is: [1, 1, 1002],
     of: (size) => {

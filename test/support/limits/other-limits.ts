@@ -22,6 +22,7 @@ const reasons: Record<string, string[]> = {
   'It is a unit, a code, a character or the id of a lock.': [
     'changes/follow-changes.ts PROTOCOL.*',
     'commands/changes-command.ts STDOUT',
+    'commands/import-to-service.ts LINE_FEED',
     'config/variable-kinds.ts UNITS.*',
     'database/migrate.ts MIGRATION_LOCK',
     'database/search-index.ts LOCK',
@@ -68,13 +69,15 @@ const reasons: Record<string, string[]> = {
   'Node.js, OpenTelemetry or PostgreSQL keeps it, by its own clock or count.': [
     'commands/with-database.ts STATEMENT_TIMEOUT',
     'database/database.ts BULK_STATEMENT_TIMEOUT',
+    'commands/remote-service.ts KEEP_ALIVE_DELAY',
     'database/database.ts KEEP_ALIVE_DELAY',
     'observability/metrics-server.ts REQUEST_TIMEOUT',
     'observability/tracing.ts FLUSH_TIMEOUT',
     'observability/tracing.ts MAX_LINKS',
   ],
   'It bounds a wait for another process, which a test could only wait for as well.': [
-    'commands/import-command.ts GRACE',
+    'commands/import-to-database.ts GRACE',
+    'commands/remote-service.ts CONNECT_TIMEOUT',
     'commands/workers.ts REPLACEMENT_DELAY',
     'commands/workers.ts MAX_REPLACEMENT_DELAY',
     'database/inspect-database.ts RESPONSE_TIMEOUT',
@@ -92,6 +95,7 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'bodies/stream-body.ts MAX_AHEAD': ['src/bodies/stream-body.test.ts', 'pieces of at most 8 MiB are read ahead'],
   'bodies/stream-body.ts PIECE_OVERHEAD': ['src/bodies/stream-body.test.ts', 'with what they take beside their bytes'],
   'commands/changes-command.ts {1,63}': ['test/system/changes.test.ts', 'a name of PostgreSQL with at most 63'],
+  'commands/remote-service.ts MAX_RESPONSE': ['test/service/remote-commands.test.ts', 'of more than 64 MiB'],
   'commands/stop-signal.ts SAME_SIGNAL_TIME': ['src/commands/stop-signal.test.ts', 'unless that comes within a second'],
   'RequestLimits exports.stallTimeout': [
     'test/service/exports-in-progress.test.ts',

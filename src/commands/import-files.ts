@@ -1,0 +1,109 @@
+import { stringifyExact } from '../bodies/exact-json.ts';
+import {
+  addCounts,
+  formatCount,
+  type ImportCounts,
+  type ImportOptions,
+  type ImportSummary,
+  NO_COUNTS,
+  type RowError,
+} from '../imports/import.ts';
+import type { ImportProgress } from '../imports/import-plants.ts';
+import { type FileFormat, type importFormats, sizeOf } from './bulk-file.ts';
+import { describeProgress, describeStoring, showProgress } from './output.ts';
+
+export type ImportFile = FileFormat<(typeof importFormats)[number]> & { name: string };
+
+/** How to import: `encoding` is that of the files. */
+export type FileOptions = ImportOptions & { encoding: string };
+
+/** What became of a file. */
+export type FileOutcome = ImportCounts & {
+  errors: RowError[];
+  /** Present if nothing of the file is stored, or if that is not known. */
+  stopped?: { stoppedAt?: number; message: string };
+  /** Present if the file has no rows: says so. */
+  message?: string | undefined;
+};
+
+/** Imports one file. Reports the bytes that it reads, and what it does. */
+export type Importer = (
+  file: ImportFile,
+  report: { signal: AbortSignal; onBytes: (count: number) => void; onProgress: (progress: ImportProgress) => void },
+) => Promise<FileOutcome>;
+
+/** The combined result of all files. */
+export type FilesOutcome = ImportCounts & {
+  errors: (RowError & { file: string })[];
+  stopped?: NonNullable<FileOutcome['stopped']> & { file: string };
+  /** Present if files have no rows: a line for each of them. */
+  message?: string;
+};
+
+/** @returns the size of all files in bytes; NaN if it is not known. @throws {OperationalError} a file cannot be read */
+export const sizeOfAll = async (files: readonly ImportFile[]): Promise<number> => {
+  const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
+  return sizes.reduce<number>((sum, bytes = Number.NaN) => sum + bytes, 0);
+};
+
+/** Imports files one after another, and shows progress. Stops at the first that cannot be imported completely. */
+export const importFiles = async (
+  files: readonly ImportFile[],
+  importFile: Importer,
+  { size, signal }: { size: number; signal: AbortSignal },
+): Promise<FilesOutcome> => {
+  const outcome: FilesOutcome = { ...NO_COUNTS, errors: [] };
+  let current: ImportProgress = { step: 'reading', rows: 0 };
+  let bytesRead = 0;
+  let storingSince = 0;
+  const onProgress = (progress: ImportProgress) => {
+    if (progress.step === 'storing') storingSince = performance.now();
+    current = progress;
+  };
+  const onBytes = (count: number) => {
+    bytesRead += count;
+  };
+  const endProgress = showProgress((seconds) =>
+    current.step === 'storing'
+      ? describeStoring((performance.now() - storingSince) / 1000, current.rows)
+      : describeProgress(seconds, rowsOf(outcome) + current.rows, bytesRead / size),
+  );
+  try {
+    for (const file of files) {
+      const { name } = file;
+      const { errors, stopped, message, ...counts } = await importFile(file, { signal, onBytes, onProgress });
+      current = { step: 'reading', rows: 0 };
+      Object.assign(outcome, addCounts(outcome, counts));
+      outcome.errors.push(...errors.map((error) => ({ file: name, ...error })));
+      if (message !== undefined) outcome.message = joinLines(outcome.message, `${name}: ${message}`);
+      if (stopped) return { ...outcome, stopped: { file: name, ...stopped } };
+    }
+    return outcome;
+  } finally {
+    endProgress();
+  }
+};
+
+const joinLines = (lines: string | undefined, line: string) => (lines === undefined ? line : `${lines}\n${line}`);
+
+export const toOutcome = (summary: ImportSummary, { atomic }: Pick<ImportOptions, 'atomic'>): FileOutcome => {
+  const { isAccepted, stoppedAt, error: _, message = '', ...outcome } = summary;
+  if (isAccepted) return { ...outcome, message: summary.message };
+  const advice = atomic ? '' : ' See --max-errors.';
+  return { ...outcome, stopped: { ...(stoppedAt && { stoppedAt }), message: `${message}${advice}` } };
+};
+
+const rowsOf = ({ created, replaced, skipped, failed }: ImportCounts) => created + replaced + skipped + failed;
+
+/** Without a line end. */
+export const summarizeAsJson = (outcome: FilesOutcome, dryRun: boolean): string =>
+  stringifyExact(dryRun ? { dryRun, ...outcome } : outcome);
+
+/** Without a line end. */
+export const summarizeAsText = (outcome: FilesOutcome, dryRun: boolean, seconds: number): string => {
+  const counts = (['created', 'replaced', 'skipped', 'failed'] as const)
+    .map((name) => `${formatCount(outcome[name])} ${name}`)
+    .join(', ');
+  const rate = formatCount(Math.round(rowsOf(outcome) / seconds));
+  return `${dryRun ? 'Dry run, nothing is stored: ' : ''}${counts} in ${seconds.toFixed(1)} s (${rate} rows/s).`;
+};

@@ -1,0 +1,70 @@
+import { addAbortListener } from 'node:events';
+import type { Config } from '../config/config.ts';
+import { BULK_LOCK_TIMEOUT, CONNECT_TIMEOUT } from '../database/database.ts';
+import { OperationalError } from '../errors.ts';
+import { decodeText } from '../imports/decode-text.ts';
+import { NO_COUNTS, type ReadRows } from '../imports/import.ts';
+import { ImportInterruptedError } from '../imports/import-errors.ts';
+import { importPlants } from '../imports/import-plants.ts';
+import { createImportSessions } from '../imports/import-session.ts';
+import { readCsv } from '../imports/read-csv.ts';
+import { readJson, readNdjson } from '../imports/read-json.ts';
+import { readFileBytes } from './bulk-file.ts';
+import { type FileOptions, type FileOutcome, type Importer, type ImportFile, toOutcome } from './import-files.ts';
+import { withSession } from './with-database.ts';
+
+/** How long a cancelled statement may take to end, in ms. */
+const GRACE = 2000;
+
+/** The maximum size of a JSON array in bytes of UTF-8: it is held in memory, and so are its elements. */
+export const MAX_ARRAY_BYTES = 67_108_864;
+
+/** Calls `use` with an importer that stores into the database, without the service. @throws errors of PostgreSQL, when it connects */
+export const withDatabaseImporter = <Result>(
+  config: Config,
+  options: FileOptions,
+  use: (importFile: Importer) => Promise<Result>,
+): Promise<Result> =>
+  withSession(config, async (url) => {
+    const sessions = createImportSessions({
+      ...{ url, connectTimeout: CONNECT_TIMEOUT, count: 1, lockTimeout: BULK_LOCK_TIMEOUT, grace: GRACE },
+      onConnectionLost: () => {},
+    });
+    const importFile: Importer = async (file, { signal, onBytes, onProgress }) => {
+      let noRows: string | undefined;
+      const onNoRows = (message: string) => {
+        noRows = message;
+      };
+      const read: ReadRows = ({ signal: whileWanted }) => {
+        const bytes = readFileBytes(file.name, file, { signal: whileWanted, onBytes });
+        const { delimiter, encoding } = options;
+        return readRows(file, decodeText(bytes, encoding), { maxLineBytes: config.bodyLimit, delimiter, onNoRows });
+      };
+      const ending = new AbortController();
+      using _listener = addAbortListener(signal, () => ending.abort(new OperationalError('Interrupted.')));
+      const settings = { sessions, lockTimeout: BULK_LOCK_TIMEOUT, ending, onProgress };
+      try {
+        const summary = await importPlants(read, options, settings);
+        return toOutcome({ ...summary, message: summary.message ?? noRows }, options);
+      } catch (error) {
+        if (error instanceof ImportInterruptedError) return toInterruptedOutcome(error);
+        throw error;
+      }
+    };
+    return use(importFile).finally(sessions.close);
+  });
+
+const readRows = ({ format }: ImportFile, text: AsyncIterable<string>, options: Parameters<typeof readCsv>[1]) => {
+  if (format === 'json') return readJson(text, { maxBytes: MAX_ARRAY_BYTES, onNoRows: options.onNoRows });
+  return format === 'csv' ? readCsv(text, options) : readNdjson(text, options);
+};
+
+const toInterruptedOutcome = (error: ImportInterruptedError): FileOutcome => {
+  const { errors } = error;
+  const reason = error.reason ?? sentence(error.cause as Error);
+  const advice = error.describe((onConflict) => `--on-conflict ${onConflict}`);
+  return { ...NO_COUNTS, failed: errors.length, errors, stopped: { message: `${reason} ${advice}` } };
+};
+
+/** The message of an error of the file system or of a library. */
+const sentence = ({ message }: Error): string => message.replace(/[^.]$/, '$&.');

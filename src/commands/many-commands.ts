@@ -1,0 +1,142 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { parseJsonText } from '../bodies/read-json-body.ts';
+import type { Config } from '../config/config.ts';
+import { OperationalError, StoreError } from '../errors.ts';
+import { parseBody, parseParameters } from '../http/parse-request.ts';
+import { createStoredResponses } from '../idempotency/stored-responses.ts';
+import { formatCount } from '../imports/import.ts';
+import type { ManyRequest } from '../plants/change-many.ts';
+import { manyPlantsQuerySchema, plantCountQuerySchema, plantPatchSchema } from '../plants/plant.ts';
+import { createPlantRepository } from '../plants/plant-repository.ts';
+import { createPlantService, type PlantService } from '../plants/plant-service.ts';
+import { limitRequests } from '../request-limits.ts';
+import { print } from './output.ts';
+import {
+  addServiceOptions,
+  type CommandSettings,
+  RemoteError,
+  type RemoteService,
+  readResult,
+  type ServiceOptions,
+  send,
+  serviceOf,
+} from './remote-service.ts';
+import { interruptible } from './stop-signal.ts';
+import { withDatabase, withPrisma } from './with-database.ts';
+
+type FilterOptions = { tag?: string; q?: string; id?: string[]; limit?: string; dryRun?: true };
+
+type CommandOptions = ServiceOptions & FilterOptions & { json?: true };
+
+/** What a command does: the request to a service, and the same with the database. `done`: the name of the number. */
+type Action = {
+  method: 'GET' | 'DELETE' | 'PATCH';
+  path: string;
+  schema: typeof plantCountQuerySchema | typeof manyPlantsQuerySchema;
+  done: 'count' | 'deleted' | 'updated';
+};
+
+/** Adds `count`, and `delete` and `patch` of all plants that match. */
+export const addManyCommands = (program: Command, settings: CommandSettings): void => {
+  const add = (name: string, description: string, action: Action) => {
+    const command = program
+      .command(name)
+      .description(description)
+      .option('--tag <tag>', 'only plants with this tag')
+      .option('--q <text>', 'only plants whose name contains this text, ignoring case');
+    if (action.schema === manyPlantsQuerySchema)
+      command
+        .option('--id <ids...>', 'only plants with one of these ids, at most 100')
+        .option('--limit <count>', 'only so many, the first in the order of ids, 1 to 100000')
+        .option('--dry-run', 'count the plants and change nothing');
+    if (action.method === 'PATCH') command.argument('<patch>', 'a JSON Merge Patch, such as \'{"tag": "Abies"}\'');
+    addServiceOptions(command.option('--json', 'print the result as JSON')).action(async (...values) => {
+      const patch = action.method === 'PATCH' ? String(values[0]) : undefined;
+      await run({ command, action, patch, options: command.opts<CommandOptions>() }, settings);
+    });
+  };
+  const schema = manyPlantsQuerySchema;
+  add('count', 'count all plants, or those that match', {
+    ...{ method: 'GET', path: '/plants/count', schema: plantCountQuerySchema, done: 'count' },
+  });
+  add('delete', 'delete all plants that match', { method: 'DELETE', path: '/plants', schema, done: 'deleted' });
+  add('patch', 'change all plants that match', { method: 'PATCH', path: '/plants', schema, done: 'updated' });
+};
+
+type Run = { command: Command; action: Action; patch: string | undefined; options: CommandOptions };
+
+const run = async ({ command, action, patch, options }: Run, { config, environment }: CommandSettings) => {
+  const { tag, q, id, limit, dryRun = false, json } = options;
+  const given = Object.entries({ tag, q, id, limit, ...(dryRun && { dryRun: 'true' }) });
+  const query = given.filter((entry): entry is [string, string | string[]] => entry[1] !== undefined);
+  const request = asUsage(command, () => toRequest(action, query, patch));
+  const service = serviceOf(command, options, environment);
+  const count = service
+    ? await interruptible((signal) => askService(service, { action, query, patch, signal }))
+    : await askDatabase(config(), (plants) =>
+        action.done === 'count' || dryRun
+          ? plants.count(request, () => false)
+          : plants.changeMany(request, () => false),
+      );
+  const text =
+    action.done === 'count' ? String(count) : `${dryRun ? 'Dry run: ' : ''}${formatCount(count)} ${action.done}`;
+  await print(json ? `${JSON.stringify({ [action.done]: count })}\n` : `${text}\n`);
+};
+
+const toRequest = ({ schema }: Action, query: [string, string | string[]][], patch?: string): ManyRequest => {
+  const { tag, q, id: ids, limit } = parseParameters<z.ZodObject>(schema, Object.fromEntries(query)) as Query;
+  const change = patch === undefined ? undefined : parseBody(plantPatchSchema, parseJsonText(patch, 'The patch'));
+  return { filter: { tag, nameContains: q, ids }, limit, change };
+};
+
+type Query = Partial<z.output<typeof manyPlantsQuerySchema>>;
+
+/** Wrong options are a usage error, for which nothing is done. */
+const asUsage = <Result>(command: Command, parse: () => Result): Result => {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof StoreError) return command.error(`error: ${error.message}`);
+    throw error;
+  }
+};
+
+type Asking = { action: Action; query: [string, string | string[]][]; patch: string | undefined; signal: AbortSignal };
+
+const askService = async (service: RemoteService, { action, query, patch, signal }: Asking): Promise<number> => {
+  const { method, path, done } = action;
+  const parameters = query.flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  try {
+    const response = await send(service, {
+      ...{ method, path: `${path}?${new URLSearchParams(parameters)}`, signal },
+      ...(patch !== undefined && {
+        headers: { 'Content-Type': 'application/merge-patch+json' },
+        body: async function* () {
+          yield Buffer.from(patch);
+        },
+      }),
+    });
+    const result = await readResult(response, service, z.object({ [done]: z.int().min(0) }));
+    return result[done] as number;
+  } catch (error) {
+    if (!(error instanceof RemoteError) || !error.mayBeDone) throw error;
+    const reason = signal.aborted ? 'Interrupted.' : error.message;
+    throw new OperationalError(`${reason} It is not known whether plants were changed.`);
+  }
+};
+
+const askDatabase = (config: Config, ask: (plants: PlantService) => Promise<number>): Promise<number> => {
+  const limits = limitRequests(config);
+  return withDatabase(config, (url) =>
+    withPrisma(
+      url,
+      (database) => {
+        const responses = createStoredResponses({ database, retention: config.idempotencyRetention });
+        const repository = createPlantRepository({ database, responses });
+        return ask(createPlantService({ repository, limits }));
+      },
+      limits.statementTimeout,
+    ),
+  );
+};

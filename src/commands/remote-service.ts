@@ -1,0 +1,254 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { z } from 'zod';
+import type { Config } from '../config/config.ts';
+import { OperationalError } from '../errors.ts';
+import { errorSchema } from '../http/error-response.ts';
+import { version } from '../version.ts';
+
+/** A service that a command talks to over HTTP, instead of using its database. */
+export type RemoteService = {
+  /** With the base path, without a slash at the end. */
+  url: string;
+  token: string;
+  agent: http.Agent | undefined;
+};
+
+export type CommandSettings = { config: () => Config; environment: NodeJS.ProcessEnv };
+
+export type ServiceOptions = { url?: string; tokenFile?: string };
+
+export const addServiceOptions = (command: Command): Command =>
+  command
+    .option(
+      '--url <url>',
+      'use the service at this URL, with its base path, instead of the database (default: PLANT_STORE_URL). Its token is in PLANT_STORE_TOKEN',
+      parseServiceUrl,
+    )
+    .option('--token-file <file>', 'read the access token for --url from a file');
+
+const parseServiceUrl = (text: string): string => {
+  const url = URL.parse(text);
+  const isService = url && /^https?:$/.test(url.protocol) && !`${url.username}${url.password}${url.search}${url.hash}`;
+  if (isService) return url.href.replace(/\/+$/, '');
+  throw new InvalidArgumentError(
+    'It must be a URL such as https://plants.example.com/api, without a token or a query.',
+  );
+};
+
+/** @returns undefined if the command is to use the database. @throws {OperationalError} there is no token */
+export const serviceOf = (
+  command: Command,
+  { url: option, tokenFile }: ServiceOptions,
+  environment: NodeJS.ProcessEnv,
+): RemoteService | undefined => {
+  const variable = environment.PLANT_STORE_URL;
+  if (!option && !variable) return tokenFile ? command.error('error: --token-file needs --url') : undefined;
+  const url = option ?? parseVariable(command, variable as string);
+  const [text, source] = tokenFile
+    ? [readTokenFile(tokenFile), tokenFile]
+    : [environment.PLANT_STORE_TOKEN ?? '', 'PLANT_STORE_TOKEN'];
+  const token = text.trim();
+  // RFC 6750 §2.1.
+  if (/^[\w.~+/-]+=*$/.test(token)) return { url, token, agent: agentFor(new URL(url), environment) };
+  const wrong = token === '' ? 'has no access token' : 'does not have an access token and nothing else';
+  throw new OperationalError(
+    `${source} ${wrong}. Set PLANT_STORE_TOKEN, or name a file that has it: --token-file FILE.`,
+  );
+};
+
+/** Connects by the proxy of HTTPS_PROXY or HTTP_PROXY, as curl does, except to this machine and the hosts of NO_PROXY. */
+const agentFor = ({ protocol, hostname }: URL, environment: NodeJS.ProcessEnv): http.Agent | undefined => {
+  if (/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return undefined;
+  const { Agent } = protocol === 'https:' ? https : http;
+  return new Agent({ proxyEnv: environment });
+};
+
+const parseVariable = (command: Command, text: string): string => {
+  try {
+    return parseServiceUrl(text);
+  } catch (error) {
+    return command.error(`error: PLANT_STORE_URL is invalid. ${(error as Error).message}`);
+  }
+};
+
+const readTokenFile = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new OperationalError(`The token cannot be read: ${(error as Error).message}.`);
+  }
+};
+
+/**
+ * There is no response, or not one of a Plant Store. `mayBeDone`: whether the request may have been carried out; undefined if the
+ * service itself responded, whose message says so.
+ */
+export class RemoteError extends OperationalError {
+  readonly mayBeDone: boolean | undefined;
+
+  constructor(message: string, mayBeDone?: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.mayBeDone = mayBeDone;
+  }
+}
+
+type RemoteRequest = {
+  method?: string;
+  /** Below the base path, with the query. */
+  path: string;
+  headers?: Record<string, string>;
+  /** Its signal is aborted once nothing more is to be sent. */
+  body?: (signal: AbortSignal) => AsyncIterable<Buffer>;
+  onSent?: () => void;
+  signal: AbortSignal;
+};
+
+/** How long connecting may take, in ms. */
+const CONNECT_TIMEOUT = 15_000;
+/** How long a connection may be silent before the system looks whether the other side still is there, in ms. */
+const KEEP_ALIVE_DELAY = 30_000;
+
+/** Sends a request, and waits for the response without limit. @throws {RemoteError} errors of the body */
+export const send = async ({ url, token, agent }: RemoteService, request: RemoteRequest): Promise<IncomingMessage> => {
+  const { method = 'GET', path, headers, body, onSent, signal } = request;
+  const target = new URL(url + path);
+  const own = { Authorization: `Bearer ${token}`, Accept: 'application/json', 'User-Agent': `plant-store/${version}` };
+  const options = { method, headers: { ...own, ...headers }, agent };
+  const outgoing = (target.protocol === 'https:' ? https : http).request(target, options);
+  const abort = () => outgoing.destroy(signal.reason);
+  signal.addEventListener('abort', abort);
+  outgoing.once('close', () => signal.removeEventListener('abort', abort));
+  outgoing.setSocketKeepAlive(true, KEEP_ALIVE_DELAY);
+  const timer = setTimeout(() => {
+    const { connecting = true, secureConnecting = false } = (outgoing.socket ?? {}) as Partial<Connecting>;
+    if (connecting || secureConnecting) outgoing.destroy(new Error(`no connection within ${CONNECT_TIMEOUT / 1000} s`));
+  }, CONNECT_TIMEOUT);
+  // The service may respond before it has read the body, and then close the connection.
+  outgoing.on('error', () => {});
+  const responded = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  const wanted = new AbortController();
+  let bodyError: unknown;
+  const upload = async () => {
+    for await (const piece of body?.(wanted.signal) ?? []) {
+      if (!outgoing.write(piece)) await once(outgoing, 'drain', { signal: wanted.signal }).catch(() => {});
+      if (outgoing.destroyed) return;
+    }
+    outgoing.end();
+    onSent?.();
+  };
+  upload().catch((error) => {
+    if (wanted.signal.aborted) return;
+    bodyError = error;
+    outgoing.destroy(error);
+  });
+  try {
+    const [response] = await responded;
+    return response;
+  } catch (error) {
+    const mayBeDone = method !== 'GET' && outgoing.writableFinished;
+    throw bodyError ?? new RemoteError(describeFailure(url, error as Error), mayBeDone, error);
+  } finally {
+    clearTimeout(timer);
+    wanted.abort();
+  }
+};
+
+/** TypeScript has no type for the second, which a TLS socket has. */
+type Connecting = { connecting: boolean; secureConnecting: boolean };
+
+/** What to do about an error, by its code. */
+const ADVICE: [code: RegExp, advice: string][] = [
+  [
+    /CERT|ISSUER|SIGNATURE/,
+    'If its certificate is from an authority of your own, set NODE_EXTRA_CA_CERTS to a PEM file.',
+  ],
+  [/^(EPROTO|ERR_SSL)/, 'It may not speak TLS: check whether the URL begins with http: or https:.'],
+  [/^HPE_/, 'It does not speak HTTP: check the host, the port, and whether the URL begins with http: or https:.'],
+];
+
+const describeFailure = (url: string, error: Error): string => {
+  // Of the last address of the host, if it has several.
+  const last = error instanceof AggregateError ? error.errors.at(-1) : error;
+  const { code = '', message } = last as NodeJS.ErrnoException;
+  if (/^(ECONNRESET|EPIPE)$/.test(code))
+    return `The connection to ${url} was lost. See the log of the service and of the proxies in between.`;
+  const advice = ADVICE.find(([pattern]) => pattern.test(code))?.[1] ?? 'Check the URL, and that the service runs.';
+  // OpenSSL's message is several lines.
+  const reason = code === 'EPROTO' ? 'the TLS handshake failed' : message.replace(/\.$/, '');
+  return `${url} cannot be reached: ${reason}. ${advice}`;
+};
+
+/** The maximum size of a response that is read as a whole, in bytes. The errors of an import take the most. */
+const MAX_RESPONSE = 67_108_864;
+
+/**
+ * Reads a JSON object, in which each `id` is a bigint.
+ * @param result the schema of the response to a request that was carried out
+ * @throws {RemoteError} the response is an error, not complete, or not from a Plant Store
+ */
+export const readResult = async <Result>(
+  response: IncomingMessage,
+  { url }: RemoteService,
+  result: z.ZodType<Result>,
+): Promise<Result> => {
+  const value = parseObject(await readText(response, url));
+  const { data } = result.safeParse(value);
+  if (data !== undefined) return data;
+  const { data: error } = errorSchema.safeParse(value);
+  if (error) throw new RemoteError(`${error.message}${ADVICE_ON_STATUS[response.statusCode ?? 0] ?? ''}`);
+  throw notPlantStore(response, url);
+};
+
+const readText = async (response: IncomingMessage, url: string): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response) {
+      size += chunk.length;
+      if (size > MAX_RESPONSE) throw notPlantStore(response, url);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof RemoteError) throw error;
+    throw new RemoteError(describeFailure(url, error as Error), true, error);
+  }
+  return Buffer.concat(chunks).toString();
+};
+
+/** @returns undefined if the text is not JSON */
+const parseObject = (text: string): unknown => {
+  try {
+    return parse(text, (name, member, { source = '' }) =>
+      name === 'id' && typeof member === 'number' ? BigInt(source) : member,
+    );
+  } catch {
+    return undefined;
+  }
+};
+
+/** https://tc39.es/proposal-json-parse-with-source/; TypeScript has no types for it yet. */
+const { parse } = JSON as unknown as {
+  parse: (text: string, revive: (name: string, value: unknown, context: { source?: string }) => unknown) => unknown;
+};
+
+const TOKEN_ADVICE = ' Set PLANT_STORE_TOKEN or --token-file to a token of this service';
+const ADVICE_ON_STATUS: Record<number, string> = {
+  401: `${TOKEN_ADVICE}.`,
+  403: `${TOKEN_ADVICE} that has it.`,
+  404: ' Check that the URL ends with the base path of the service, if it has one.',
+};
+
+/** Some other server, or a proxy in front of the service. */
+export const notPlantStore = ({ statusCode = 0, headers }: IncomingMessage, url: string): RemoteError => {
+  const { location } = headers;
+  if (statusCode >= 300 && statusCode < 400 && location)
+    return new RemoteError(`${url} redirects to ${location}. Use the URL of the Plant Store itself.`, false);
+  const how = `status ${statusCode} and ${headers['content-type'] ?? 'no content type'}`;
+  const advice = 'Check the URL, with its base path, and the proxies in between.';
+  // A proxy may have lost the service, or not have waited for it.
+  return new RemoteError(`${url} responded with ${how}, not as a Plant Store does. ${advice}`, statusCode >= 500);
+};
