@@ -247,8 +247,9 @@ export const notPlantStore = ({ statusCode = 0, headers }: IncomingMessage, url:
   const { location } = headers;
   if (statusCode >= 300 && statusCode < 400 && location)
     return new RemoteError(`${url} redirects to ${location}. Use the URL of the Plant Store itself.`, false);
-  const how = `status ${statusCode} and ${headers['content-type'] ?? 'no content type'}`;
-  const advice = 'Check the URL, with its base path, and the proxies in between.';
-  // A proxy may have lost the service, or not have waited for it.
-  return new RemoteError(`${url} responded with ${how}, not as a Plant Store does. ${advice}`, statusCode >= 500);
+  const { 'content-type': type = 'no content type' } = headers;
+  const said = `${url} responded with status ${statusCode} and ${type}, not as a Plant Store does`;
+  // A proxy may have lost the service, not have waited for it, or cut off its response.
+  const mayBeDone = statusCode >= 500 || (statusCode < 300 && type.startsWith('application/json'));
+  return new RemoteError(`${said}. Check the URL, with its base path, and the proxies in between.`, mayBeDone);
 };
