@@ -39,7 +39,7 @@ export const makeAuthority = async (folder: string, name: string): Promise<strin
 };
 
 /** Creates a key and a certificate for a host, signed by an authority. */
-const makeCertificate = async (path: string, authority: string, host: string) => {
+export const makeCertificate = async (path: string, authority: string, host: string) => {
   await openssl('req', ...NEW_KEY, '-subj', `/CN=${host}`, '-keyout', `${path}.key`, '-out', `${path}.csr`);
   writeFileSync(`${path}.ext`, `subjectAltName = DNS:${host}`);
   const signed = ['-CA', authority, '-CAkey', `${authority}.key`, '-set_serial', '2', '-extfile', `${path}.ext`];
