@@ -222,6 +222,23 @@ describeUnless(await findCitusObstacle(), 'on Citus', () => {
       expect((await call('GET', '/plants/20001')).status).toBe(404);
     });
 
+    test('changes of many plants change those that match, the first in the order of ids with a limit', async () => {
+      await query(url, 'DELETE FROM plants WHERE id BETWEEN 50001 AND 50100');
+      await query(url, "INSERT INTO plants SELECT id, 'Oak', 'many' FROM generate_series(50001, 50100) AS id");
+      const change = async (method: string, parameters: string, patch?: string) =>
+        JSON.parse((await call(method, `/plants?${parameters}`, patch)).text);
+      expect(await change('PATCH', 'tag=many&dryRun=true', '{"name":"Elm"}')).toEqual({ updated: 100 });
+      expect(await change('PATCH', 'tag=many&limit=30', '{"name":"Elm"}')).toEqual({ updated: 30 });
+      expect(await count("name = 'Elm' AND tag = 'many' AND id <= 50030")).toBe(30);
+      expect(await change('PATCH', 'tag=many', '{"name":"Elm"}')).toEqual({ updated: 70 });
+      expect(await change('PATCH', 'id=50001&id=50002&id=50101', '{"tag":null}')).toEqual({ updated: 2 });
+      expect(await change('DELETE', 'tag=many&q=ELM&limit=8')).toEqual({ deleted: 8 });
+      expect(await count("tag = 'many' AND id <= 50010")).toBe(0);
+      const both = await Promise.all([change('DELETE', 'tag=many'), change('DELETE', 'q=elm')]);
+      expect(both[0].deleted + both[1].deleted).toBe(92);
+      expect(JSON.parse((await call('GET', '/plants/count?tag=many')).text)).toEqual({ count: 0 });
+    });
+
     test('an Idempotency-Key is refused', async () => {
       const { status, text } = await call('POST', '/plants', '{"id":20002,"name":"Fir"}', { 'Idempotency-Key': '"a"' });
       expect([status, JSON.parse(text)]).toMatchObject([400, { error: 1303 }]);
