@@ -8,7 +8,7 @@ import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from '
 import { type ExportPlants, exportFromService } from './export-from-service.ts';
 import { parseAs } from './option-parsers.ts';
 import { describeProgress, showProgress } from './output.ts';
-import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './remote-service.ts';
+import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
 

@@ -22,7 +22,7 @@ import { withDatabaseImporter } from './import-to-database.ts';
 import { createRemoteImporter } from './import-to-service.ts';
 import { parseAs, parseEncoding } from './option-parsers.ts';
 import { print } from './output.ts';
-import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './remote-service.ts';
+import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
 
 type CommandOptions = Pick<ImportOptions, 'onConflict' | 'maxErrors' | 'delimiter'> &

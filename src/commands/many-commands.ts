@@ -12,16 +12,8 @@ import { createPlantRepository } from '../plants/plant-repository.ts';
 import { createPlantService, type PlantService } from '../plants/plant-service.ts';
 import { limitRequests } from '../request-limits.ts';
 import { print } from './output.ts';
-import {
-  addServiceOptions,
-  type CommandSettings,
-  RemoteError,
-  type RemoteService,
-  readResult,
-  type ServiceOptions,
-  send,
-  serviceOf,
-} from './remote-service.ts';
+import { RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
+import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
 import { withDatabase, withPrisma } from './with-database.ts';
 

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Config } from '../config/config.ts';
+import { OperationalError } from '../errors.ts';
+import type { RemoteService } from './remote-service.ts';
+
+export type CommandSettings = { config: () => Config; environment: NodeJS.ProcessEnv };
+
+export type ServiceOptions = { url?: string; tokenFile?: string };
+
+export const addServiceOptions = (command: Command): Command =>
+  command
+    .option(
+      '--url <url>',
+      'use the service at this URL, with its base path, instead of the database (default: PLANT_STORE_URL). Its token is in PLANT_STORE_TOKEN',
+      parseServiceUrl,
+    )
+    .option('--token-file <file>', 'read the access token for --url from a file');
+
+const parseServiceUrl = (text: string): string => {
+  const url = URL.parse(text);
+  const isService = url && /^https?:$/.test(url.protocol) && !`${url.username}${url.password}${url.search}${url.hash}`;
+  if (isService) return url.href.replace(/\/+$/, '');
+  throw new InvalidArgumentError(
+    'It must be a URL such as https://plants.example.com/api, without a token or a query.',
+  );
+};
+
+/** @returns undefined if the command is to use the database. @throws {OperationalError} there is no token */
+export const serviceOf = (
+  command: Command,
+  { url: option, tokenFile }: ServiceOptions,
+  environment: NodeJS.ProcessEnv,
+): RemoteService | undefined => {
+  const variable = environment.PLANT_STORE_URL;
+  if (!option && !variable) return tokenFile ? command.error('error: --token-file needs --url') : undefined;
+  const url = option ?? parseVariable(command, variable as string);
+  const [text, source] = tokenFile
+    ? [readTokenFile(tokenFile), tokenFile]
+    : [environment.PLANT_STORE_TOKEN ?? '', 'PLANT_STORE_TOKEN'];
+  const token = text.trim();
+  // RFC 6750 §2.1.
+  if (/^[\w.~+/-]+=*$/.test(token)) return { url, token, agent: agentFor(new URL(url), environment) };
+  const wrong = token === '' ? 'has no access token' : 'does not have an access token and nothing else';
+  throw new OperationalError(
+    `${source} ${wrong}. Set PLANT_STORE_TOKEN, or name a file that has it: --token-file FILE.`,
+  );
+};
+
+/** Connects by the proxy of HTTPS_PROXY or HTTP_PROXY, as curl does, except to this machine and the hosts of NO_PROXY. */
+const agentFor = ({ protocol, hostname }: URL, environment: NodeJS.ProcessEnv): http.Agent | undefined => {
+  if (/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return undefined;
+  const { Agent } = protocol === 'https:' ? https : http;
+  return new Agent({ proxyEnv: environment });
+};
+
+const parseVariable = (command: Command, text: string): string => {
+  try {
+    return parseServiceUrl(text);
+  } catch (error) {
+    return command.error(`error: PLANT_STORE_URL is invalid. ${(error as Error).message}`);
+  }
+};
+
+const readTokenFile = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new OperationalError(`The token cannot be read: ${(error as Error).message}.`);
+  }
+};
