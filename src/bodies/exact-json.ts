@@ -98,8 +98,8 @@ const numberAt = (text: string, start: number): string | undefined => {
   return pattern.exec(text)?.[1];
 };
 
-/** Nearly every id: certain to be an int64. */
-const PLAIN = /^-?\d{1,18}$/;
+/** Nearly every id. */
+const PLAIN = /^-?\d{1,19}$/;
 
 /** The exact value of a JSON number; undefined if it is not an integer or has more than 19 digits. */
 const exactInteger = (source: string): bigint | undefined => {

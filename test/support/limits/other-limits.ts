@@ -52,7 +52,7 @@ const reasons: Record<string, string[]> = {
   ],
   'It is a size or a pace that changes only how fast work is done, not what comes of it.': [
     'batching/batch-queue.ts ENTRY_OVERHEAD',
-    'bodies/exact-json.ts {1,18}',
+    'bodies/exact-json.ts {1,19}',
     'bodies/read-json-body.ts FIRST_CAPACITY',
     'bodies/read-json-body.ts LARGE_BODY',
     'http/send-json.ts LARGE',
