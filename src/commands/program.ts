@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { readConfig } from '../config/config.ts';
 import { migrate } from '../database/migrate.ts';
-import { openApiDocument } from '../openapi-document.ts';
 import { version } from '../version.ts';
 import { addChangesCommand } from './changes-command.ts';
 import { addConfigCommand, type Settings } from './config-command.ts';
@@ -11,7 +10,6 @@ import { addManyCommands } from './many-commands.ts';
 import { parseBrowser, parsePort } from './option-parsers.ts';
 import { note, print } from './output.ts';
 import { addSearchIndexCommand } from './search-index-command.ts';
-import { serve } from './serve.ts';
 import { openStudio } from './studio.ts';
 import { addTokenCommands } from './token-commands.ts';
 import { withSession } from './with-database.ts';
@@ -34,7 +32,7 @@ export const createProgram = ({ environment, fromFile, writeOut }: ProgramOption
   program
     .command('serve')
     .description('serve the API over HTTP until SIGTERM or SIGINT')
-    .action(() => serve(config()));
+    .action(async () => (await import('./serve.ts')).serve(config()));
   program
     .command('migrate')
     .description('apply pending database migrations')
@@ -51,7 +49,10 @@ export const createProgram = ({ environment, fromFile, writeOut }: ProgramOption
   program
     .command('openapi')
     .description('print the OpenAPI document that is served at /openapi.json')
-    .action(() => print(`${JSON.stringify(openApiDocument, null, 2)}\n`));
+    .action(async () => {
+      const { openApiDocument } = await import('../openapi-document.ts');
+      await print(`${JSON.stringify(openApiDocument, null, 2)}\n`);
+    });
   addConfigCommand(program, { environment, fromFile });
   addImportCommand(program, { config, environment });
   addExportCommand(program, { config, environment });
