@@ -11,6 +11,7 @@ import { createByteBudget } from './http/byte-budget.ts';
 import { createImports } from './imports/imports.ts';
 import { createDatabaseWatch } from './observability/database-watch.ts';
 import { createInstruments } from './observability/instruments.ts';
+import type { State } from './observability/metrics.ts';
 import { createPlants } from './plants/plants.ts';
 import { limitRequests, type RequestLimits } from './request-limits.ts';
 import { createHttpServer } from './server/http-server.ts';
@@ -32,24 +33,35 @@ type ServiceOptions = {
 
 /** Composes the service. The process and the tests use the same function. */
 export const createService = async (options: ServiceOptions) => {
-  const { config, databaseUrl, logger, requestLimits: limits = limitRequests(config) } = options;
+  const { config, databaseUrl, logger, worker, droppedLines = () => 0 } = options;
+  const { requestLimits: limits = limitRequests(config) } = options;
   const warn = (message: string) => logger.warn(message);
   const onConnectionLost = ({ message }: Error) => warn(`a connection to the database was lost: ${message}`);
-  const instruments = await createInstruments(options);
-  const { observers, tracer, traceBulk: trace } = instruments;
+  /** For metrics, once all that it reads is made below. */
+  const readState = (): State => ({
+    pool: describePool(pool),
+    server: server.counts(),
+    dropped: budget.counts(),
+    droppedLines: droppedLines(),
+    importedRows: imports.rows(),
+    exportedPlants: exports.rows(),
+    queues: queues.all,
+    inUse: inUse(),
+  });
+  const instruments = await createInstruments({ config, logger, worker, readState });
+  const { observers, traceStatement, traceBulk: trace } = instruments;
 
   const connecting = { url: databaseUrl, ...limits, onConnect: createDatabaseWatch({ logger }) };
   const pool = createPool({ ...connecting, connections: config.databaseConnections });
-  const traceStatements = tracer && (await import('./database/trace-statements.ts')).createStatementTracing({ tracer });
-  const database = createDatabase({ pool, traceStatements, onConnectionLost });
+  const database = createDatabase({ pool, traceStatement, onConnectionLost });
   // Imports and exports hold connections for long, which would exhaust those of a pooler.
   const url = config.directUrl ?? databaseUrl;
   const sessions = { url, connectTimeout: limits.connectTimeout, onConnectionLost };
 
-  const { watchQueue, observeQueue, ...queues } = createWatchedQueues({ observe: instruments.observeQueue });
+  const { observeQueue, ...queues } = createWatchedQueues({ observe: instruments.observeQueue });
   const { identityProvider, rateLimit, requestTimeout, keepAliveTimeout, maxConnections } = config;
   const { idempotencyRetention: retention } = config;
-  const tokens = createTokens({ database, limits, identityProvider, rateLimit, watchQueue, logger });
+  const tokens = createTokens({ database, limits, identityProvider, rateLimit, observeQueue, logger });
   const { requireScope, watchToken } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
   const health = createHealth({ database: connecting, timeout: limits.lookUpTimeout, warn });
@@ -96,14 +108,6 @@ export const createService = async (options: ServiceOptions) => {
     imports: imports.inProgress(),
     exports: exports.inProgress(),
     connections: pool.totalCount - pool.idleCount + imports.connectionsInUse(),
-  });
-  instruments.watch({
-    pool: () => describePool(pool),
-    server: server.counts,
-    dropped: budget.counts,
-    importedRows: imports.rows,
-    exportedPlants: exports.rows,
-    inUse,
   });
 
   const assertReady = () =>

@@ -22,19 +22,8 @@ parent process serves those of all workers. [Monitor](../how-to/monitor.md) says
 type Described = { name: string; help: string; type: string; labelNames: string[] };
 
 /** Each kind of metric that createMetrics can make, as a service makes them. */
-const createAll = (): Registry => {
-  const { registry, watch } = createMetrics({ config: { maxConnections: 0 } });
-  const nothing = () => ({}) as never;
-  watch({
-    pool: nothing,
-    server: nothing,
-    dropped: nothing,
-    importedRows: nothing,
-    exportedPlants: nothing,
-    inUse: nothing,
-  });
-  return registry;
-};
+const createAll = (): Registry =>
+  createMetrics({ config: { maxConnections: 0 }, readState: () => ({}) as never }).scrape();
 
 const render = (metrics: Described[]) =>
   table(

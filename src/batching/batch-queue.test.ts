@@ -226,7 +226,7 @@ describe('createBatchQueue', () => {
     const observe = (queue: ObservedQueue): QueueObserver => {
       bytes = queue.bytes;
       expect(queue.byteLimit).toBe(5000);
-      return { around: (_notes, run) => run() };
+      return {};
     };
     const { add, sent, end } = start({ batchBytes: 5000, queueBytes: 5000 }, observe, () => 2000);
     const outcomes = [1, 2, 3, 4].map((id) => add(id));
@@ -336,6 +336,10 @@ describe('createBatchQueue', () => {
           seen.push(['sent', batch]);
           return run();
         },
+        onBatch: (items) => {
+          seen.push(['items', items]);
+          return () => seen.push(['end', items]);
+        },
       };
     });
     const results = [add(1)];
@@ -353,9 +357,12 @@ describe('createBatchQueue', () => {
     expect(waiting()).toBe(0);
     expect(seen).toEqual([
       ['limit', 1000],
+      ['items', 1],
       ['sent', [1]],
       ['dropped', 2],
       ['dropped', 3],
+      ['end', 1],
+      ['items', 1],
       ['sent', [4]],
     ]);
   });

@@ -1,14 +1,16 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { setDeadline } from '../database/within-time.ts';
 import { StoreError } from '../errors.ts';
 
-/** The state of a queue, for its observer. */
+/** The state of a queue. */
 export type ObservedQueue = {
+  /** In metrics and traces; undefined for a queue that is in neither. */
+  name: string | undefined;
   /** How many items are waiting. */
   length: () => number;
-  /** How many items were sent to PostgreSQL and have no outcome yet. */
+  /** How many items were sent to PostgreSQL and have no outcome yet, and in how many batches. */
   inProgress: () => number;
+  batches: () => number;
   /** The maximum number of waiting items. */
   limit: number;
   /** The approximate number of bytes that waiting items hold. */
@@ -17,15 +19,20 @@ export type ObservedQueue = {
   byteLimit: number;
 };
 
-/** Observes the items of a queue. `Note`: what the observer stores for each item. */
+/** Observes the items and batches of a queue. `Note`: what the observer stores for each item. */
 export type QueueObserver<Note = unknown> = {
   /** Called when an item is queued, in the async context of its request. */
   enter?(): Note;
   /** Called when a waiting item is dropped. */
   drop?(note: Note): void;
   /** Called to run a batch of these items. Must call `run` once and return its result. */
-  around<Result>(notes: Note[], run: () => Promise<Result>): Promise<Result>;
+  around?<Result>(notes: Note[], run: () => Promise<Result>): Promise<Result>;
+  /** Called with the size of a batch that is sent. @returns a function that is called once it has its outcomes */
+  onBatch?(items: number): () => void;
 };
+
+/** Called with each queue. */
+export type ObserveQueue = (queue: ObservedQueue) => QueueObserver;
 
 export type BatchLimits = {
   /** The maximum number of batches in progress. Each uses one connection. */
@@ -53,8 +60,8 @@ type BatchQueueOptions<Item, Result> = {
   lateError: () => Error;
   /** Why an item must not be sent any more, asked when it is its turn. */
   refuse?: (item: Item) => Error | undefined;
-  /** Optional observer. */
-  observe?: ((queue: ObservedQueue) => QueueObserver | undefined) | undefined;
+  name?: string | undefined;
+  observe?: ObserveQueue | undefined;
   limits: BatchLimits;
 };
 
@@ -64,8 +71,6 @@ type Entry<Item, Result> = {
   bytes: number;
   resultBytes: number;
   isAbandoned: () => boolean;
-  /** Calls a function in the async context of its request, so that a batch is in the trace of its first one. */
-  inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
   /** What the observer stores for it. */
   note: unknown;
   state: 'queued' | 'sent' | 'settled';
@@ -81,7 +86,7 @@ const ENTRY_OVERHEAD = 500;
  * immediately.
  */
 export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, Result>) => {
-  const { run, bytesOf, resultBytesOf = () => 0, lateError, refuse = () => undefined, observe, limits } = options;
+  const { run, bytesOf, resultBytesOf = () => 0, lateError, refuse = () => undefined, name, limits } = options;
   let queue: Entry<Item, Result>[] = [];
   let queueBytes = 0;
   let batchesInProgress = 0;
@@ -89,9 +94,11 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
   let lastSentAt = 0;
   let gatherTimer: NodeJS.Timeout | undefined;
   let isScheduled = false;
-  const observer = observe?.({
+  const observer = options.observe?.({
+    name,
     length: () => queue.length,
     inProgress: () => itemsInProgress,
+    batches: () => batchesInProgress,
     limit: limits.queueItems,
     bytes: () => queueBytes,
     byteLimit: limits.queueBytes,
@@ -124,7 +131,6 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       bytes,
       resultBytes: resultBytesOf(item),
       isAbandoned,
-      inContext: AsyncLocalStorage.snapshot(),
       note: observer?.enter?.(),
       state: 'queued',
       settle,
@@ -176,7 +182,6 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       lastSentAt = performance.now();
       scheduleBatch();
       const items = batch.map(({ item }) => item);
-      const notes = batch.map(({ note }) => note);
       const runBatch = async () => {
         try {
           return await run(items);
@@ -184,8 +189,12 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
           return batch.map(() => error as Error);
         }
       };
-      const [{ inContext }] = batch as [Entry<Item, Result>];
-      const outcomes = await (observer ? inContext(observer.around, notes, runBatch) : inContext(runBatch));
+      const onEnd = observer?.onBatch?.(batch.length);
+      const outcomes = await (observer?.around?.(
+        batch.map(({ note }) => note),
+        runBatch,
+      ) ?? runBatch());
+      onEnd?.();
       batchesInProgress--;
       itemsInProgress -= batch.length;
       for (const [index, entry] of batch.entries()) entry.settle(outcomes[index] as Result | Error);
@@ -229,19 +238,15 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
 const isUnreachable = (outcome: unknown): outcome is Error =>
   outcome instanceof Error && classifyDatabaseError(outcome) === 'unreachable';
 
-type QueuesOptions = { observe: (name: string, queue: ObservedQueue) => QueueObserver | undefined };
-
 /** The queues of a process, as long as it runs. */
-export const createWatchedQueues = ({ observe }: QueuesOptions) => {
+export const createWatchedQueues = ({ observe }: { observe: (name: string | undefined) => QueueObserver }) => {
   const queues: ObservedQueue[] = [];
-  const watchQueue = (queue: ObservedQueue): void => void queues.push(queue);
   const sumOf = (numberOf: (queue: ObservedQueue) => number) => queues.reduce((sum, queue) => sum + numberOf(queue), 0);
   return {
-    watchQueue,
-    /** Also measures and traces the queue. */
-    observeQueue: (name: string, queue: ObservedQueue): QueueObserver | undefined => {
-      watchQueue(queue);
-      return observe(name, queue);
+    all: queues,
+    observeQueue: (queue: ObservedQueue): QueueObserver => {
+      queues.push(queue);
+      return observe(queue.name);
     },
     /** What waits in them, and what is sent. */
     inUse: () => ({

@@ -1,10 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { createStatementQueue } from './queues.ts';
 
-test('runs statements in order, with limited concurrency, each in the context of its request', async () => {
-  const request = new AsyncLocalStorage<number>();
+test('runs statements in order, with limited concurrency', async () => {
   const sent: unknown[] = [];
   const pending: (() => void)[] = [];
   const limits = {
@@ -13,16 +11,14 @@ test('runs statements in order, with limited concurrency, each in the context of
   };
   const send = createStatementQueue({ limits, lateError: () => new RangeError() });
   const results = [1, 2, 3, 4].map((id) =>
-    request.run(id, () =>
-      send({
-        send: () => {
-          sent.push(request.getStore());
-          return new Promise<number>((resolve) => pending.push(() => resolve(id)));
-        },
-        bytes: 0,
-        timeout: 10_000,
-      }),
-    ),
+    send({
+      send: () => {
+        sent.push(id);
+        return new Promise<number>((resolve) => pending.push(() => resolve(id)));
+      },
+      bytes: 0,
+      timeout: 10_000,
+    }),
   );
   for (const expected of [
     [1, 2],

@@ -1,10 +1,11 @@
 import { DatabaseTimeoutError } from '../database/within-time.ts';
-import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObserver } from './batch-queue.ts';
+import { type BatchLimits, createBatchQueue, type ObserveQueue } from './batch-queue.ts';
 
 type StatementQueueOptions = {
   /** Creates the error for a statement that was sent but did not finish before its deadline. */
   lateError: () => Error;
-  observe?: ((queue: ObservedQueue) => QueueObserver | undefined) | undefined;
+  name?: string;
+  observe?: ObserveQueue | undefined;
   limits: BatchLimits;
 };
 
@@ -36,11 +37,7 @@ export const createStatementQueue = (options: StatementQueueOptions): StatementQ
     queue.add({ send, bytes }, isAbandoned, timeout) as Promise<Result>;
 };
 
-type LookUpOptions = {
-  limits: BatchLimits;
-  /** Called with the queue. */
-  watch?: ((queue: ObservedQueue) => void) | undefined;
-};
+type LookUpOptions = { limits: BatchLimits; observe?: ObserveQueue | undefined };
 
 /**
  * Batches look-ups of a few bytes: concurrent ones share a statement.
@@ -48,19 +45,12 @@ type LookUpOptions = {
  * @returns a function that looks one item up
  * @throws {StoreError} 1500 or any error of `run`
  */
-export const createLookUpQueue = <Item, Result>(
-  run: (items: Item[]) => Promise<Result[]>,
-  { limits, watch }: LookUpOptions,
-) => {
+export const createLookUpQueue = <Item, Result>(run: (items: Item[]) => Promise<Result[]>, options: LookUpOptions) => {
   const queue = createBatchQueue<Item, Result>({
     run,
     bytesOf: () => 0,
     lateError: () => new DatabaseTimeoutError(),
-    observe: (lookUps) => {
-      watch?.(lookUps);
-      return undefined;
-    },
-    limits,
+    ...options,
   });
   return (item: Item): Promise<Result> => queue.add(item);
 };

@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Debug as clientNotes } from '@prisma/client/runtime/client';
-import { Debug as adapterNotes, type SqlDriverAdapterFactory, type SqlQuery } from '@prisma/driver-adapter-utils';
+import { Debug as adapterNotes, type SqlQuery } from '@prisma/driver-adapter-utils';
 import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { isLockTimeout, isRowRefusal, toConnectError } from './database-error.ts';
@@ -158,10 +158,12 @@ export const describePool = ({ totalCount, idleCount, waitingCount, options }: P
   limit: options.max,
 });
 
+type TraceStatement = <Result>(sql: string, send: () => Promise<Result>) => Promise<Result>;
+
 type DatabaseOptions = {
   pool: Pool;
-  /** Wraps the driver adapter to trace its statements. */
-  traceStatements?: ((adapter: SqlDriverAdapterFactory) => SqlDriverAdapterFactory) | undefined;
+  /** Sends a statement and traces it. */
+  traceStatement?: TraceStatement | undefined;
   /** Called when an idle connection breaks. */
   onConnectionLost: (error: Error) => void;
 };
@@ -175,6 +177,7 @@ const notes = [clientNotes('plant-store'), adapterNotes('plant-store')];
 /** Prisma notes the values of each statement, although nothing logs them: 100 batches of large plants would fill the memory. */
 class ForgetfulPg extends PrismaPg {
   #noted = 0;
+  traceStatement: TraceStatement | undefined;
 
   override async connect() {
     const adapter = await super.connect();
@@ -182,7 +185,8 @@ class ForgetfulPg extends PrismaPg {
       const send = adapter[method].bind(adapter) as (query: SqlQuery) => Promise<never>;
       adapter[method] = (query) => {
         for (const value of query.args) if (typeof value === 'string') this.#noted += value.length;
-        return this.#noted > MAX_NOTED ? send(query).finally(() => this.#forget()) : send(query);
+        const sent = this.traceStatement?.(query.sql, () => send(query)) ?? send(query);
+        return this.#noted > MAX_NOTED ? sent.finally(() => this.#forget()) : sent;
       };
     }
     return adapter;
@@ -195,13 +199,14 @@ class ForgetfulPg extends PrismaPg {
 }
 
 /** The Prisma client. It connects on first use. */
-export const createDatabase = ({ pool, traceStatements, onConnectionLost }: DatabaseOptions): Database => {
+export const createDatabase = ({ pool, traceStatement, onConnectionLost }: DatabaseOptions): Database => {
   const adapter = new ForgetfulPg(pool, {
     disposeExternalPool: true,
     onPoolError: onConnectionLost,
     ...(!isPooled(pool.options.connectionString) && { statementNameGenerator: nameOf }),
   });
-  return new PrismaClient({ adapter: traceStatements?.(adapter) ?? adapter, errorFormat: 'minimal' });
+  adapter.traceStatement = traceStatement;
+  return new PrismaClient({ adapter, errorFormat: 'minimal' });
 };
 
 /**

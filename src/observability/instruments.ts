@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
+import type { QueueObserver } from '../batching/batch-queue.ts';
 import type { Config } from '../config/config.ts';
 import type { StoreError } from '../errors.ts';
-import type { MetricsOptions, Watched } from './metrics.ts';
+import type { MetricsOptions } from './metrics.ts';
 import { createMetricsServer } from './metrics-server.ts';
 
 type InstrumentsOptions = MetricsOptions & {
@@ -20,22 +20,19 @@ export const createInstruments = async (options: InstrumentsOptions) => {
   const tracing = config.tracing && (await import('./tracing.ts')).createTracing({ ...config.tracing, logger });
   let metricsServer: ReturnType<typeof createMetricsServer> | undefined;
   return {
-    tracer: tracing?.tracer,
     /** Middleware that measures and traces each request. */
     observers: [metrics?.observeRequest, tracing?.observeRequest].filter((observer) => observer !== undefined),
     /** Counts an error response that no route sent, for instance to malformed HTTP. */
     countRefusal: ({ code }: StoreError): void => metrics?.countError(code),
-    /** @returns undefined if the queue is neither measured nor traced */
-    observeQueue: (name: string, queue: ObservedQueue): QueueObserver | undefined => {
-      const measured = metrics?.observeQueue(name, queue);
-      const traced: QueueObserver | undefined = tracing?.observeQueue(name);
-      if (!measured || !traced) return measured ?? traced;
-      return { ...traced, around: (notes, run) => measured.around(notes, () => traced.around(notes, run)) };
-    },
+    /** Measures and traces a queue; one without a name is traced only. */
+    observeQueue: (name: string | undefined): QueueObserver => ({
+      ...(name !== undefined && metrics?.observeBatches(name)),
+      ...tracing?.observeQueue(name),
+    }),
+    /** Makes a statement a span; undefined without traces. */
+    traceStatement: tracing?.traceStatement,
     /** Makes an import or export a span; undefined without traces. */
     traceBulk: tracing?.traceBulk,
-    /** Reads these with each scrape. */
-    watch: (read: Watched): void => metrics?.watch(read),
     /**
      * Serves the metrics and health checks, except in a worker: there the primary process does.
      * @param assertReady throws a StoreError if the service cannot handle requests
@@ -43,12 +40,8 @@ export const createInstruments = async (options: InstrumentsOptions) => {
     start: async (assertReady: () => Promise<void>): Promise<void> => {
       if (!metrics || !config.metrics) return;
       if (worker !== undefined) return (await import('./ask-workers.ts')).answerReadiness(assertReady);
-      metricsServer = createMetricsServer({
-        ...config.metrics,
-        read: () => metrics.registry.metrics(),
-        assertReady,
-        logger,
-      });
+      const read = () => metrics.scrape().metrics();
+      metricsServer = createMetricsServer({ ...config.metrics, read, assertReady, logger });
       await metricsServer.start();
     },
     stop: async (): Promise<void> => {

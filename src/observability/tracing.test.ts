@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api';
+import { context, ROOT_CONTEXT, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { createQueueTracing } from './tracing.ts';
 
 test('the span of a request that is dropped in a queue ends as an error', () => {
@@ -15,6 +15,18 @@ test('the span of a request that is dropped in a queue ends as an error', () => 
     },
     end: () => calls.push('end'),
   };
-  createQueueTracing({ tracer: {} as Tracer })('writes')?.drop?.(span as unknown as Span);
+  createQueueTracing({ tracer: {} as Tracer })('writes').drop?.(span as unknown as Span);
   expect(calls).toEqual([['error.type', 'dropped'], { code: SpanStatusCode.ERROR }, 'end']);
+});
+
+test('the spans of a statement that is not shared belong to its request, whoever sends it', async () => {
+  const observer = createQueueTracing({ tracer: {} as Tracer })('searches');
+  const [first, second] = ['1'.repeat(16), '2'.repeat(16)].map((spanId) =>
+    trace.wrapSpanContext({ traceId: 'a'.repeat(32), spanId, traceFlags: 1 }),
+  ) as [Span, Span];
+  const within = <Result>(span: Span, run: () => Result) => context.with(trace.setSpan(ROOT_CONTEXT, span), run);
+  const notes = [first, undefined].map((span) => (span ? within(span, () => observer.enter?.()) : observer.enter?.()));
+  const active = (note: Span | undefined) =>
+    within(second, () => observer.around?.([note], async () => trace.getActiveSpan()?.spanContext().spanId));
+  expect(await Promise.all(notes.map(active))).toEqual([first.spanContext().spanId, undefined]);
 });

@@ -69,10 +69,10 @@ export const createTracing = ({ url, exporter: name, sampling, logger }: Tracing
   });
   const tracer = provider.getTracer('plant-store', version);
   return {
-    tracer,
     /** Middleware that makes each request a span. */
     observeRequest: createRequestTracing({ tracer }),
     observeQueue: createQueueTracing({ tracer }),
+    traceStatement: createStatementTracing({ tracer }),
     /** Makes an import or export a span. */
     traceBulk: createBulkTracing({ tracer }),
     stop: async (): Promise<void> => {
@@ -153,18 +153,18 @@ const failureOf = (hasStatus: boolean, status: number) => {
   return status >= 500 ? String(status) : undefined;
 };
 
-/** The queues whose batches serve several requests. In the others a statement is a child span of its only request. */
+/** The queues whose batches serve several requests. In the others a statement is a child span of its first request. */
 const SHARED_QUEUES = ['writes', 'reads', 'pages'];
 
 /**
  * Follows sampled requests through a queue into the batch that serves them. A batch belongs to the trace of its first
  * sampled request; links connect it with the queue spans of the others.
- * @returns a function that takes the queue's name, and returns undefined if its batches serve one request each
+ * @returns a function that takes the queue's name
  */
 export const createQueueTracing =
   ({ tracer }: { tracer: Tracer }) =>
-  (queue: string): QueueObserver<Span | undefined> | undefined => {
-    if (!SHARED_QUEUES.includes(queue)) return undefined;
+  (queue = ''): QueueObserver<Span | undefined> => {
+    if (!SHARED_QUEUES.includes(queue)) return inFirstRequest;
     const attributes = { 'plant_store.queue': queue };
     const startBatch = ([first, ...others]: Span[], size: number) => {
       if (first === undefined) return undefined;
@@ -192,26 +192,61 @@ export const createQueueTracing =
     };
   };
 
+/** A statement for one request, or a few look-ups. */
+const inFirstRequest: QueueObserver<Span | undefined> = {
+  enter: () => trace.getActiveSpan(),
+  around: ([span], run) => context.with(span ? trace.setSpan(ROOT_CONTEXT, span) : ROOT_CONTEXT, run),
+};
+
+/** Ends a span with the work that it stands for. */
+const endWith = async <Result>(span: Span, work: Promise<Result>): Promise<Result> => {
+  try {
+    return await work;
+  } catch (error) {
+    span.setAttribute('error.type', (error as Error).name).setStatus({ code: SpanStatusCode.ERROR });
+    throw error;
+  } finally {
+    span.end();
+  }
+};
+
+/** Makes each statement of a sampled request a span. It records the text of the statement, never its parameters. */
+const createStatementTracing =
+  ({ tracer }: { tracer: Tracer }) =>
+  async <Result>(sql: string, send: () => Promise<Result>): Promise<Result> => {
+    if (trace.getActiveSpan()?.spanContext().traceFlags !== TraceFlags.SAMPLED) return send();
+    const summary = summarize(sql);
+    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': summary, 'db.query.text': sql };
+    return endWith(tracer.startSpan(summary, { kind: SpanKind.CLIENT, attributes }), send());
+  };
+
+/** The operation and table of a statement, such as `INSERT plants`: the first that is changed, or else read. */
+const summarize = (sql: string): string => {
+  const find = (words: string) =>
+    new RegExp(`\\b(?<!FOR )(${words})\\s+(?:"?\\w+"?\\.)?"?(\\w+)\\b(?!\\()`, 'i').exec(sql);
+  const [, words = '', table] = find('INSERT INTO|UPDATE|DELETE FROM') ?? find('FROM') ?? [];
+  if (table === undefined) return 'postgresql';
+  const [verb = ''] = words.toUpperCase().split(' ');
+  return `${verb === 'FROM' ? 'SELECT' : verb} ${table}`;
+};
+
 /**
  * Makes an import or export one span, a child of the request's. Its statements get no spans: there is one for every hundred
  * to thousands of rows, however many rows there are.
  */
 const createBulkTracing =
   ({ tracer }: { tracer: Tracer }): BulkTrace =>
-  async (name, run) => {
+  (name, run) => {
     const span = tracer.startSpan(name);
     const note = (values: Record<string, number | string>) => {
       for (const [key, value] of Object.entries(values))
         span.setAttribute(`plant_store.${name}.${toSnake(key)}`, value);
     };
-    try {
-      return await context.with(trace.deleteSpan(context.active()), () => run(note));
-    } catch (error) {
-      span.setAttribute('error.type', (error as Error).name).setStatus({ code: SpanStatusCode.ERROR });
-      throw error;
-    } finally {
-      span.end();
-    }
+    const withoutSpan = trace.deleteSpan(context.active());
+    return endWith(
+      span,
+      context.with(withoutSpan, () => run(note)),
+    );
   };
 
 /** https://opentelemetry.io/docs/specs/semconv/general/naming/ */

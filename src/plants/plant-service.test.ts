@@ -27,9 +27,9 @@ const createService = (
   observed: Map<string, ObservedQueue> = new Map(),
 ) =>
   createPlantService({
-    observeQueue: (name, queue) => {
-      observed.set(name, queue);
-      return undefined;
+    observeQueue: (queue) => {
+      observed.set(queue.name ?? '', queue);
+      return {};
     },
     repository: repository as PlantRepository,
     limits: {
@@ -296,9 +296,9 @@ test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
   const service = createPlantService({
     repository: { list: (pages: unknown[]) => unblocked.promise.then(() => pages.map(() => ({ ids: [] }))) } as never,
     limits: limitRequests(readConfig({ QUEUE_LIMIT: '2000' })),
-    observeQueue: (name, queue) => {
-      observed.set(name, queue);
-      return undefined;
+    observeQueue: (queue) => {
+      observed.set(queue.name ?? '', queue);
+      return {};
     },
   });
   const list = () =>

@@ -1,4 +1,4 @@
-import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObserver } from '../batching/batch-queue.ts';
+import { type BatchLimits, createBatchQueue, type ObserveQueue } from '../batching/batch-queue.ts';
 import { createStatementQueue } from '../batching/queues.ts';
 import { isStatementTimeout, OutcomeUnknownError } from '../database/database-error.ts';
 import { DatabaseTimeoutError, startTimer } from '../database/within-time.ts';
@@ -15,7 +15,6 @@ import type { ChangeRequest, PlantRepository } from './plant-repository.ts';
  * changes have a statement each; creations and changes are refused if their plant was found locked while they waited. Each queue uses only its share of the connections; see request-limits.ts.
  */
 type LimitedQueue = 'writes' | 'reads' | 'pages' | 'longReads' | 'searches' | 'changes' | 'lockedPlants';
-type QueueName = LimitedQueue | 'tagSearches';
 
 /** How long a statement may take, and wait for a lock, in ms. */
 export type PlantLimits = Record<LimitedQueue, BatchLimits> & { statementTimeout: number; lockTimeout: number };
@@ -23,7 +22,7 @@ export type PlantLimits = Record<LimitedQueue, BatchLimits> & { statementTimeout
 type PlantServiceOptions = {
   repository: PlantRepository;
   limits: PlantLimits;
-  observeQueue?: (name: QueueName, queue: ObservedQueue) => QueueObserver | undefined;
+  observeQueue?: ObserveQueue;
 };
 
 /** Whether the client has disconnected. What was not sent to PostgreSQL yet is then dropped. */
@@ -41,9 +40,10 @@ const lateSearch = () => new StoreError('searchTooSlow');
 
 /** The operations on plants. All throw {StoreError} 1500 or any database error, and changes {OutcomeUnknownError}. */
 export const createPlantService = ({ repository, limits, observeQueue }: PlantServiceOptions) => {
-  const settingsOf = (name: LimitedQueue, lateError: () => Error, title: QueueName = name) => ({
+  const settingsOf = (name: LimitedQueue, lateError: () => Error) => ({
+    name,
     lateError,
-    observe: (queue: ObservedQueue) => observeQueue?.(title, queue),
+    observe: observeQueue,
     limits: limits[name],
   });
   const refuse = (write: { id: bigint }) => locked.refuse(write);
@@ -84,7 +84,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   const longReads = createStatementQueue(settingsOf('longReads', lateRead));
   const searches = createStatementQueue(settingsOf('searches', lateSearch));
   // An index has the plants of a tag, so these must not wait for scans of the table.
-  const tagSearches = createStatementQueue(settingsOf('searches', lateSearch, 'tagSearches'));
+  const tagSearches = createStatementQueue({ ...settingsOf('searches', lateSearch), name: 'tagSearches' });
 
   const search = <Result>(
     { tag, nameContains }: PlantFilter,

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
+import type { ObserveQueue } from '../batching/batch-queue.ts';
 import type { BodyLimits } from '../bodies/read-json-body.ts';
 import type { Database } from '../database/database.ts';
 import type { ExpiredRows } from '../database/sweep.ts';
@@ -14,7 +14,7 @@ type PlantsOptions = {
   limits: PlantLimits;
   /** How long the responses to requests with an Idempotency-Key are stored, in ms. */
   retention: number;
-  observeQueue: (name: string, queue: ObservedQueue) => QueueObserver | undefined;
+  observeQueue: ObserveQueue;
   requireScope: (...scopes: ('plants:read' | 'plants:write')[]) => RequestHandler;
   bodies: BodyLimits;
 };

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { LRUCache } from 'lru-cache';
-import type { BatchLimits, ObservedQueue } from '../batching/batch-queue.ts';
+import type { BatchLimits, ObserveQueue } from '../batching/batch-queue.ts';
 import { createLookUpQueue } from '../batching/queues.ts';
 import type { Database } from '../database/database.ts';
 import { StoreError } from '../errors.ts';
@@ -16,19 +16,19 @@ type RateLimitOptions = {
   database: Database;
   /** For counting. */
   limits: BatchLimits;
-  watchQueue?: ((queue: ObservedQueue) => void) | undefined;
+  observeQueue?: ObserveQueue;
   requests: number;
   /** The length of a window, in seconds. */
   seconds: number;
 };
 
 /** The response headers follow draft-ietf-httpapi-ratelimit-headers-10 §3 and §4. */
-export const createRateLimit = ({ database, limits, watchQueue, requests, seconds }: RateLimitOptions): RateLimit => {
+export const createRateLimit = ({ database, limits, observeQueue, requests, seconds }: RateLimitOptions): RateLimit => {
   const policy = `"default";q=${requests};w=${seconds}`;
   const counters = createRateLimitRepository({ database, seconds });
   // A key over its limit costs no statement until its window ends. ttlResolution 0 avoids timers; see failed-tokens.ts.
   const blocked = new LRUCache<string, true>({ max: MAX_BLOCKED, ttlResolution: 0 });
-  const add = createLookUpQueue(counters.add, { limits, watch: watchQueue });
+  const add = createLookUpQueue(counters.add, { limits, observe: observeQueue });
 
   const count = async (key: string) => {
     const blockedFor = blocked.getRemainingTTL(key);

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import type { BatchLimits } from '../batching/batch-queue.ts';
+import type { BatchLimits, QueueObserver } from '../batching/batch-queue.ts';
 import { generateTokenText, hashTokenText, type Token } from './token.ts';
 import { createTokenVerifier } from './token-verifier.ts';
 
@@ -162,8 +162,12 @@ test('a token that no longer exists is rejected once its cache entry expires', a
   expect(await again).toBeUndefined();
 });
 
-test('a lookup runs in the context of the first request that waits for it', async () => {
+test('an observer can run a lookup in the context of the first request that waits for it', async () => {
   const request = new AsyncLocalStorage<string>();
+  const observer: QueueObserver<string | undefined> = {
+    enter: () => request.getStore(),
+    around: ([first = ''], run) => request.run(first, run),
+  };
   const contexts: unknown[] = [];
   const pending: (() => void)[] = [];
   const findByHashes = () => {
@@ -173,6 +177,7 @@ test('a lookup runs in the context of the first request that waits for it', asyn
   const verify = createTokenVerifier({
     tokens: { findByHashes, noteUse },
     limits: { tokens: limits, newTokens: limits },
+    observeQueue: () => observer as QueueObserver,
   });
   const outcomes = [request.run('first', () => verify(generateTokenText()))];
   await turns();

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { BatchLimits, ObservedQueue } from '../batching/batch-queue.ts';
+import type { BatchLimits, ObserveQueue } from '../batching/batch-queue.ts';
 import { createLookUpQueue } from '../batching/queues.ts';
 import { type CheckedToken, hashTokenText, tokenState, type VerifiedToken } from './token.ts';
 import type { TokenRepository } from './token-repository.ts';
@@ -25,7 +25,7 @@ export type TokenLimits = Record<'tokens' | 'newTokens', BatchLimits>;
 type TokenVerifierOptions = {
   tokens: Pick<TokenRepository, 'findByHashes' | 'noteUse'>;
   limits: TokenLimits;
-  watchQueue?: ((queue: ObservedQueue) => void) | undefined;
+  observeQueue?: ObserveQueue;
   /** Verifies tokens that do not match TOKEN_PATTERN. */
   verifyJwt?: ((text: string) => Promise<CheckedToken | undefined>) | undefined;
 };
@@ -35,7 +35,12 @@ type Hash = Uint8Array<ArrayBuffer>;
 type KnownToken = { token: CheckedToken; trustedUntil: number };
 
 /** Verifies tokens. Those checked a moment ago, and texts that cannot be tokens of the service, need no query. */
-export const createTokenVerifier = ({ tokens, limits, watchQueue, verifyJwt }: TokenVerifierOptions): VerifyToken => {
+export const createTokenVerifier = ({
+  tokens,
+  limits,
+  observeQueue: observe,
+  verifyJwt,
+}: TokenVerifierOptions): VerifyToken => {
   /** Concurrent lookups share a statement. */
   const findEach = async (hashes: Hash[]) => {
     const found = new Map((await tokens.findByHashes(hashes)).map((token) => [keyOf(token.hash), token]));
@@ -45,12 +50,12 @@ export const createTokenVerifier = ({ tokens, limits, watchQueue, verifyJwt }: T
     });
   };
   // Lookups of other tokens must not delay those that were found before, which have a queue of their own.
-  const lookUpKnown = createLookUpQueue(findEach, { limits: limits.tokens, watch: watchQueue });
-  const lookUpNew = createLookUpQueue(findEach, { limits: limits.newTokens, watch: watchQueue });
+  const lookUpKnown = createLookUpQueue(findEach, { limits: limits.tokens, observe });
+  const lookUpNew = createLookUpQueue(findEach, { limits: limits.newTokens, observe });
   // Apart from requests, one after another. What fails is noted with a later look-up.
   const lastUses = createLookUpQueue(async ([name = '']: string[]) => [await tokens.noteUse(name)], {
     limits: { ...limits.tokens, batches: 1, batchItems: 1 },
-    watch: watchQueue,
+    observe,
   });
   let pausedUntil = 0;
   const known = new LRUCache<string, KnownToken>({ max: MAX_KNOWN_TOKENS });

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { ObservedQueue } from '../batching/batch-queue.ts';
+import type { ObserveQueue } from '../batching/batch-queue.ts';
 import type { Database } from '../database/database.ts';
 import { createJwtVerifier, type JwtVerifierOptions } from './jwt-verifier.ts';
 import { createRateLimit } from './rate-limit.ts';
@@ -16,23 +16,22 @@ type TokensOptions = {
   identityProvider: Omit<JwtVerifierOptions, 'onRefreshFailed' | 'onRefused'> | undefined;
   /** Per number of seconds. Undefined: no limit. */
   rateLimit: { requests: number; seconds: number } | undefined;
-  /** Called with each queue of look-ups. */
-  watchQueue: (queue: ObservedQueue) => void;
+  observeQueue: ObserveQueue;
   logger: Logger;
 };
 
 /** The stored tokens, and the middleware that checks the token of a request and counts the request. */
 export const createTokens = (options: TokensOptions) => {
-  const { database, limits, identityProvider, rateLimit, watchQueue, logger } = options;
+  const { database, limits, identityProvider, rateLimit, observeQueue, logger } = options;
   const repository = createTokenRepository({ database });
   const onRefreshFailed = (error: Error) =>
     logger.warn({ err: error }, 'could not refresh the keys of the identity provider');
   const onRefused = (reason: string) => logger.info({ reason }, 'a token of the identity provider was refused');
   const verifyJwt = identityProvider && createJwtVerifier({ ...identityProvider, onRefreshFailed, onRefused });
-  const verifyToken = createTokenVerifier({ tokens: repository, limits, watchQueue, verifyJwt });
+  const verifyToken = createTokenVerifier({ tokens: repository, limits, observeQueue, verifyJwt });
   const requireScope = createRequireScope({
     verifyToken,
-    rateLimit: rateLimit && createRateLimit({ ...rateLimit, database, limits: limits.tokens, watchQueue }),
+    rateLimit: rateLimit && createRateLimit({ ...rateLimit, database, limits: limits.tokens, observeQueue }),
   });
   const watchToken = createTokenWatch({ verifyToken, interval: limits.tokenCheckInterval });
   return {
