@@ -1,78 +1,19 @@
 import type { BatchLimits } from './batching/batch-queue.ts';
 import type { Config } from './config/config.ts';
 import { BULK_LOCK_TIMEOUT, CLIENT_CHECK_INTERVAL, CONNECT_TIMEOUT } from './database/database.ts';
-import { LINGER_TIMES, type LingerTimes } from './server/lingering.ts';
-
-/** Limits on the time and memory that requests may use. Times are in ms. */
-export type RequestLimits = {
-  /** For token lookups, rate limit counters and ready checks. */
-  lookUpTimeout: number;
-  connectTimeout: number;
-  statementTimeout: number;
-  /** How long a statement may wait for a lock of another transaction; see docs/decisions/0040. */
-  lockTimeout: number;
-  writes: BatchLimits;
-  reads: BatchLimits;
-  pages: BatchLimits;
-  longReads: BatchLimits;
-  tokens: BatchLimits;
-  newTokens: BatchLimits;
-  /** How often the token of a request is checked again while its body or response streams. */
-  tokenCheckInterval: number;
-  /** How often expired Idempotency-Keys and ended windows of rate limits are deleted. */
-  sweepInterval: number;
-  /** How often slow headers, and clients that reset a connection that is not being read, are looked for. */
-  connectionCheckInterval: number;
-  searches: BatchLimits;
-  changes: BatchLimits;
-  lockedPlants: BatchLimits;
-  exports: {
-    /** The maximum number in progress. Each has its own connection, in addition to DATABASE_CONNECTIONS. */
-    count: number;
-    /** How long a client may stop reading. Limited because the statement of an export holds back vacuum. */
-    stallTimeout: number;
-    /** How long an export may take, since its snapshot holds back vacuum. */
-    timeout: number;
-    /** How often PostgreSQL checks whether the connection of an export is still open. */
-    clientCheckInterval: number;
-  };
-  imports: {
-    /** The maximum number in progress. They have connections of their own, in addition to DATABASE_CONNECTIONS. */
-    count: number;
-    /** How long a statement may wait for a lock of another transaction. */
-    lockTimeout: number;
-    /** How long a client may send bytes without a complete row. */
-    rowTimeout: number;
-    /** How long the statement in progress may take to end after an import was cancelled. Then its connection is closed. */
-    grace: number;
-  };
-  /** How much the bodies of single requests and the responses may hold, in bytes. */
-  heldBytes: number;
-  linger: LingerTimes;
-};
+import { LINGER_TIMES } from './server/lingering.ts';
 
 /** Twelve of the largest bodies that the configuration allows. */
 const HELD_BYTES = 50_331_648;
-const EXPORTS = { count: 2, stallTimeout: 60_000, clientCheckInterval: CLIENT_CHECK_INTERVAL };
-const MAX_IMPORTS = 4;
-const ROW_TIMEOUT = 60_000;
-const IMPORT_GRACE = 5000;
-const TOKEN_CHECK_INTERVAL = 5000;
-const LOCK_TIMEOUT = 400;
-const SWEEP_INTERVAL = 60_000;
-const CONNECTION_CHECK_INTERVAL = 1000;
 
-/** Divides REQUEST_TIMEOUT: a fifth for the token, and the rest for the operation. */
-export const limitRequests = ({
-  requestTimeout,
-  exportTimeout,
-  queueLimit,
-  databaseConnections,
-}: Config): RequestLimits => {
-  const lookUpTimeout = requestTimeout / 5;
-  // Less than the deadline of an item, so that a hanging statement fails while the items behind it still have time.
-  const statementTimeout = (requestTimeout * 3) / 5;
+/**
+ * Limits on the time and memory that requests may use. Times are in ms. Divides REQUEST_TIMEOUT: a fifth for the token, and the
+ * rest for the operation.
+ */
+export const limitRequests = ({ requestTimeout, exportTimeout, queueLimit, databaseConnections }: Config) => {
   const { searches, changes } = shareConnections(databaseConnections);
+  /** For token lookups, rate limit counters and ready checks. */
+  const lookUpTimeout = requestTimeout / 5;
   const limits: BatchLimits = {
     // See docs/decisions/0006.
     batches: 2,
@@ -84,14 +25,12 @@ export const limitRequests = ({
     deadline: (requestTimeout * 4) / 5,
   };
   return {
-    heldBytes: HELD_BYTES,
-    linger: LINGER_TIMES,
-    exports: { ...EXPORTS, timeout: exportTimeout },
     lookUpTimeout,
     connectTimeout: Math.min(CONNECT_TIMEOUT, lookUpTimeout),
-    statementTimeout,
-    // So that a write of a locked plant is tried again before its deadline.
-    lockTimeout: Math.min(LOCK_TIMEOUT, requestTimeout / 10),
+    // Less than the deadline of an item, so that a hanging statement fails while the items behind it still have time.
+    statementTimeout: (requestTimeout * 3) / 5,
+    // Of another transaction; see docs/decisions/0040. So that a write of a locked plant is tried again before its deadline.
+    lockTimeout: Math.min(400, requestTimeout / 10),
     // Waiting for more plants saves flushes to disk. Reads flush nothing, so a gather time does not make them faster.
     writes: { ...limits, gatherTime: 5 },
     // At most 64 plants of 16 KiB: 2 MiB in progress.
@@ -101,9 +40,6 @@ export const limitRequests = ({
     // One connection for unknown tokens, which may be invalid, and two for known tokens, so that one slow lookup does not block them.
     newTokens: { ...limits, batches: 1, deadline: lookUpTimeout },
     tokens: { ...limits, deadline: lookUpTimeout },
-    tokenCheckInterval: TOKEN_CHECK_INTERVAL,
-    sweepInterval: SWEEP_INTERVAL,
-    connectionCheckInterval: CONNECTION_CHECK_INTERVAL,
     // Plants of up to BODY_LIMIT and pages of up to 1 MiB: 2 MiB in progress.
     longReads: limits,
     // Searches may take seconds, and changes wait for locked rows, so each has its own share of the connections.
@@ -111,14 +47,39 @@ export const limitRequests = ({
     changes: { ...limits, batches: changes },
     // Each attempt at a locked plant takes one for as long as a statement may wait for a lock.
     lockedPlants: { ...limits, batches: 4 },
-    imports: {
-      count: MAX_IMPORTS,
-      lockTimeout: BULK_LOCK_TIMEOUT,
-      rowTimeout: ROW_TIMEOUT,
-      grace: IMPORT_GRACE,
+    /** How often the token of a request is checked again while its body or response streams. */
+    tokenCheckInterval: 5000,
+    /** How often expired Idempotency-Keys and ended windows of rate limits are deleted. */
+    sweepInterval: 60_000,
+    /** How often slow headers, and clients that reset a connection that is not being read, are looked for. */
+    connectionCheckInterval: 1000,
+    exports: {
+      /** The maximum number in progress. Each has its own connection, in addition to DATABASE_CONNECTIONS. */
+      count: 2,
+      /** How long a client may stop reading. Limited because the statement of an export holds back vacuum. */
+      stallTimeout: 60_000,
+      /** How long an export may take, since its snapshot holds back vacuum. */
+      timeout: exportTimeout,
+      /** How often PostgreSQL checks whether the connection of an export is still open. */
+      clientCheckInterval: CLIENT_CHECK_INTERVAL,
     },
+    imports: {
+      /** The maximum number in progress. They have connections of their own, in addition to DATABASE_CONNECTIONS. */
+      count: 4,
+      /** How long a statement may wait for a lock of another transaction. */
+      lockTimeout: BULK_LOCK_TIMEOUT,
+      /** How long a client may send bytes without a complete row. */
+      rowTimeout: 60_000,
+      /** How long the statement in progress may take to end after an import was cancelled. Then its connection is closed. */
+      grace: 5000,
+    },
+    /** How much the bodies of single requests and the responses may hold, in bytes. */
+    heldBytes: HELD_BYTES,
+    linger: LINGER_TIMES,
   };
 };
+
+export type RequestLimits = ReturnType<typeof limitRequests>;
 
 /** Each search may hold a page of 1 MiB. */
 const MAX_SEARCHES = 3;

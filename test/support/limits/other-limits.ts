@@ -1,15 +1,7 @@
 /** Limits without an edge that a client or an operator could observe without waiting, by the reason. `.*`: all members. */
 const reasons: Record<string, string[]> = {
   'It is another name of a limit that has a row.': [
-    'request-limits.ts EXPORTS.*',
-    'request-limits.ts IMPORT_GRACE',
-    'request-limits.ts LOCK_TIMEOUT',
-    'request-limits.ts MAX_IMPORTS',
     'request-limits.ts HELD_BYTES',
-    'request-limits.ts ROW_TIMEOUT',
-    'request-limits.ts CONNECTION_CHECK_INTERVAL',
-    'request-limits.ts SWEEP_INTERVAL',
-    'request-limits.ts TOKEN_CHECK_INTERVAL',
     'RequestLimits exports.clientCheckInterval',
     'RequestLimits exports.timeout',
     'RequestLimits connectTimeout',
