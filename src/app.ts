@@ -1,8 +1,7 @@
 import express, { type Express, type RequestHandler, Router } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from './config/config.ts';
-import { addDocumentationRoutes } from './documentation/documentation-routes.ts';
-import { createIndexRoutes } from './documentation/index-routes.ts';
+import { addDocumentationRoutes, createIndexRoutes } from './documentation/documentation-routes.ts';
 import type { Hold } from './http/byte-budget.ts';
 import { checkHeaders } from './http/check-headers.ts';
 import { createErrorHandler, rejectUnknownPath } from './http/handle-error.ts';

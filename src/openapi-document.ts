@@ -11,8 +11,7 @@ import {
   type Operation,
   preconditions,
 } from './openapi/describe-paths.ts';
-import { commonHeaders, headers, rateLimitHeaders } from './openapi/headers.ts';
-import { json, toJsonSchema } from './openapi/openapi.ts';
+import { commonHeaders, headers, json, rateLimitHeaders, toJsonSchema } from './openapi/openapi.ts';
 import { plantPaths, plantSchemas } from './plants/plant-openapi.ts';
 
 /** Errors of requests that are no operation. OpenAPI has no place for their responses. */
@@ -86,13 +85,7 @@ const BEARER_AUTH = {
   description: 'An access token from `plant-store token create`. Scopes: `plants:read`, `plants:write`.',
 };
 
-/** The errors of every operation that needs a token, including those of token lookups and rate limits. */
-const TOKEN_ERRORS = [
-  ...[errors.tokenMissing, errors.tokenNotValid, errors.scopeMissing, errors.identityProviderUnreachable],
-  ...[errors.tooManyRequests, errors.overloaded, errors.databaseUnreachable, errors.databaseNotMigrated],
-];
-
-const { paths, responses } = describePaths(GROUPS, TOKEN_ERRORS);
+const { paths, responses } = describePaths(GROUPS);
 
 /** The OpenAPI 3.1 document, generated from the schemas that validate requests and from the error codes. */
 export const openApiDocument = {

@@ -2,9 +2,10 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { capitalize, type ErrorCode, type ErrorKind, errors, StoreError } from '../errors.ts';
 import { toErrorResponse } from '../http/error-response.ts';
-import { type HeaderName, headersOf } from './headers.ts';
 import {
   type Content,
+  type HeaderName,
+  headersOf,
   json,
   type Parameter,
   parametersOf,
@@ -39,19 +40,23 @@ export type Group = { name: string; description: string; paths: Paths };
 
 /** Errors that every request may cause. */
 export const HTTP_ERRORS = [errors.requestNotHttp, errors.requestTooSlow, errors.internal];
-const { bodyNotJson, mediaTypeNotSupported, bodyTooLarge, fieldWrong } = errors;
-const BODY_ERRORS = [bodyNotJson, mediaTypeNotSupported, bodyTooLarge, fieldWrong];
+/** Errors of every operation with a body. */
+const BODY_ERRORS = [errors.bodyNotJson, errors.mediaTypeNotSupported, errors.bodyTooLarge, errors.fieldWrong];
+/** Errors of every operation that needs a token, including those of token lookups and rate limits. */
+const TOKEN_ERRORS = [
+  ...[errors.tokenMissing, errors.tokenNotValid, errors.scopeMissing, errors.identityProviderUnreachable],
+  ...[errors.tooManyRequests, errors.overloaded, errors.databaseUnreachable, errors.databaseNotMigrated],
+];
 
 /**
  * The paths of an OpenAPI document (OpenAPI 3.1.1 §4.8.8), complete with tags and errors; and the responses, by name, to
  * which they refer.
- * @param tokenErrors the errors of every operation that needs a token
  */
-export const describePaths = (groups: readonly Group[], tokenErrors: readonly ErrorCode[]) => {
-  const shared = describeErrors([...tokenErrors, ...HTTP_ERRORS]);
+export const describePaths = (groups: readonly Group[]) => {
+  const shared = describeErrors([...TOKEN_ERRORS, ...HTTP_ERRORS]);
 
   const complete = (tag: string, { scopes, body, errors: others = [], responses: own, ...operation }: Operation) => {
-    const all = [...(body ? BODY_ERRORS : []), ...(scopes ? tokenErrors : []), ...others, ...HTTP_ERRORS];
+    const all = [...(body ? BODY_ERRORS : []), ...(scopes ? TOKEN_ERRORS : []), ...others, ...HTTP_ERRORS];
     const responses: Record<string, Response | Reference> = mapValues(own, ({ headers = [], ...response }, status) => ({
       ...response,
       headers: headersOf(Number(status), headers),
@@ -102,7 +107,7 @@ export const describeErrors = (all: readonly ErrorCode[]): Record<string, Respon
       {
         description: group.map(({ code, when }) => `${capitalize(when)} (${code}).`).join(' '),
         // RFC 9110 §15.5.16
-        headers: headersOf(status, group.includes(mediaTypeNotSupported) ? ['Accept'] : []),
+        headers: headersOf(status, group.includes(errors.mediaTypeNotSupported) ? ['Accept'] : []),
         content: {
           ...json('Error', exampleReferences('Error', group)),
           'application/problem+json': {

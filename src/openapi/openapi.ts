@@ -54,3 +54,62 @@ export const parametersOf = (place: 'path' | 'query' | 'header', parsedBy: z.Zod
     ...(examples && { example: examples[0] }),
   }));
 };
+
+const header = (description: string, example: string | number): Header => ({
+  description,
+  schema: typeof example === 'number' ? { type: 'integer', minimum: 0 } : { type: 'string' },
+  example,
+});
+
+/** The headers of specific responses. Those that are `required` are in every response that lists them. */
+export const headers = {
+  Accept: header('The media type that the request body must have (RFC 9110 §15.5.16).', 'application/json'),
+  'Content-Disposition': {
+    ...header('The name of the file (RFC 6266).', 'attachment; filename="plants.ndjson"'),
+    required: true,
+  },
+  ETag: {
+    ...header('The version of the response body, for If-Match and If-None-Match (RFC 9110 §8.8.3).', '"x3Kq0bZ9v2o"'),
+    required: true,
+  },
+  Link: header('The next page, relative to this URL (RFC 8288).', '<?limit=97&cursor=MTc>; rel="next"'),
+  'Retry-After': header('How long to wait before a retry, in seconds (RFC 9110 §10.2.3).', 1),
+  'WWW-Authenticate': header(
+    'How to authenticate, and why the token was rejected (RFC 6750 §3).',
+    'Bearer realm="plants", error="invalid_token"',
+  ),
+} satisfies Record<string, Header>;
+
+export type HeaderName = keyof typeof headers;
+
+/** The headers that every response with a status may have. */
+const STATUS_HEADERS: Record<number, HeaderName[]> = {
+  401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
+  429: ['Retry-After', 'WWW-Authenticate'],
+  503: ['Retry-After'],
+};
+
+/** `own`: those of the operation. */
+export const headersOf = (status: number, own: readonly HeaderName[]): Record<string, Reference> =>
+  Object.fromEntries([...(STATUS_HEADERS[status] ?? []), ...own].map((name) => [name, reference('headers', name)]));
+
+/** The headers that any response may have. OpenAPI would repeat them in every response. */
+export const commonHeaders = {
+  'Access-Control-Allow-Origin': 'the origin whose pages may read the response',
+  'Access-Control-Expose-Headers': 'the response headers that such a page may read',
+  'Cache-Control': 'always present: whether the response may be cached, and whether it must be revalidated',
+  'Idempotent-Replayed':
+    'only after an `Idempotency-Key`: `true` if the response repeats the first one to that key, and nothing was done',
+  traceresponse: 'the trace of the request, if tracing is enabled (https://w3c.github.io/trace-context)',
+  Vary: 'the request headers that affect the response',
+  'X-Content-Type-Options': 'always `nosniff`',
+  'X-Request-Id':
+    "the id of the request in the log: the client's `X-Request-Id` if it is valid, otherwise a generated one",
+};
+
+/** The headers that any response of an operation that needs a token may have (draft-ietf-httpapi-ratelimit-headers-10). */
+export const rateLimitHeaders = {
+  RateLimit: 'the remaining requests, and the seconds until the limit resets: `"default";r=42;t=30`',
+  'RateLimit-Policy': 'the maximum number of requests, and the length of the window in seconds: `"default";q=600;w=60`',
+};

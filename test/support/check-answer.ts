@@ -2,8 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { DEFAULT_HEADERS } from '../../src/http/response-headers.ts';
 import { describeExamples } from '../../src/openapi/describe-paths.ts';
-import { commonHeaders, rateLimitHeaders } from '../../src/openapi/headers.ts';
-import type { Header, Response } from '../../src/openapi/openapi.ts';
+import { commonHeaders, type Header, type Response, rateLimitHeaders } from '../../src/openapi/openapi.ts';
 import { type openApiDocument, otherErrors } from '../../src/openapi-document.ts';
 import { describePages, otherResponses } from './describe-pages.ts';
 

@@ -1,4 +1,4 @@
-import { indexLinks } from '../../src/documentation/index-routes.ts';
+import { indexLinks } from '../../src/documentation/documentation-routes.ts';
 import { errors } from '../../src/errors.ts';
 import { describeErrors, HTTP_ERRORS } from '../../src/openapi/describe-paths.ts';
 import type { Header, MediaType, Response } from '../../src/openapi/openapi.ts';
