@@ -4,13 +4,13 @@ import type { Config } from './config/config.ts';
 import { addDocumentationRoutes, createIndexRoutes } from './documentation/documentation-routes.ts';
 import type { Hold } from './http/byte-budget.ts';
 import { checkHeaders } from './http/check-headers.ts';
+import { removeForwardedPorts } from './http/client-address.ts';
 import { createErrorHandler, rejectUnknownPath } from './http/handle-error.ts';
 import { parseQuery } from './http/parse-request.ts';
 import { createCors, setDefaultHeaders } from './http/response-headers.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { toStoreError } from './to-store-error.ts';
-import { clientIp, removeForwardedPorts } from './tokens/client-address.ts';
 
 type AppOptions = {
   config: Pick<Config, 'basePath' | 'corsOrigins' | 'trustProxy'>;
@@ -35,7 +35,7 @@ export const createApp = ({ config, logger, observers, features, health, hold }:
   app.set('trust proxy', trustProxy);
   app.use(removeForwardedPorts);
 
-  app.use(createRequestLog({ logger, clientIp }));
+  app.use(createRequestLog(logger));
   for (const observer of observers) app.use(observer);
   app.use(setDefaultHeaders);
   if (corsOrigins.length > 0) app.use(createCors({ origins: corsOrigins }));

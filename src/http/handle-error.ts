@@ -2,7 +2,7 @@ import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } f
 import { StoreError } from '../errors.ts';
 import type { Hold } from './byte-budget.ts';
 import { toErrorResponse } from './error-response.ts';
-import { JSON_TYPE, sendText } from './send-json.ts';
+import { sendJsonText } from './send-json.ts';
 
 /**
  * Node.js discards the rest of a body to keep the connection for the next request. If the rest may exceed this, in
@@ -42,9 +42,8 @@ export const createErrorHandler =
     closeIfUnread(request, response);
     response.status(status).set(headers).vary('Accept');
     // The contract's Error is the default, even for clients that accept neither (RFC 9110 §12.5.1).
-    const isProblem = request.accepts(['application/json', PROBLEM]) === PROBLEM;
-    const text = JSON.stringify(isProblem ? toProblem(basePath) : body);
-    sendText(response, isProblem ? PROBLEM : JSON_TYPE, text, hold);
+    if (request.accepts(['application/json', PROBLEM]) !== PROBLEM) sendJsonText(response, JSON.stringify(body), hold);
+    else sendJsonText(response, JSON.stringify(toProblem(basePath)), hold, PROBLEM);
   };
 
 /** The maximum number of characters of a path in a message. */

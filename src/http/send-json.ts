@@ -4,7 +4,7 @@ import type { Hold } from './byte-budget.ts';
 
 /** Larger texts, in characters, are sent as bytes: Node.js would keep a copy of each. */
 const LARGE = 16_384;
-export const JSON_TYPE = 'application/json; charset=utf-8';
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Sends a small JSON body. `response.json` would cost 4 µs more per request for settings, media type, ETag and freshness. */
 export const sendJson = (response: ServerResponse, body: object): void => {
@@ -12,15 +12,14 @@ export const sendJson = (response: ServerResponse, body: object): void => {
   response.end(JSON.stringify(body));
 };
 
-/** Sends a body of any size that is already JSON. */
-export const sendJsonText = (response: Response, json: string, hold: Hold): void =>
-  sendText(response, JSON_TYPE, json, hold);
-
-/** Sends a body of any size. What the client's system does not take at once is held, and the connection closed if it is dropped. */
-export const sendText = (response: Response, type: string, text: string, hold: Hold): void => {
+/**
+ * Sends a body of any size that is already JSON. What the client's system does not take at once is held, and the connection closed
+ * if it is dropped.
+ */
+export const sendJsonText = (response: Response, json: string, hold: Hold, type = JSON_TYPE): void => {
   response.setHeader('Content-Type', type);
-  if (text.length < LARGE) response.end(text);
-  else sendBytes(response, Buffer.from(text));
+  if (json.length < LARGE) response.end(json);
+  else sendBytes(response, Buffer.from(json));
   const bytes = response.socket?.writableLength ?? 0;
   if (bytes > 0) hold(response, { kind: 'responses', bytes, drop: () => response.destroy() });
 };

@@ -20,7 +20,7 @@ const start = () => {
     { base: null, formatters, timestamp: false },
     { write: (line: string) => void lines.push(JSON.parse(line)) },
   );
-  const log = createRequestLog({ logger, clientIp: () => '192.0.2.1' });
+  const log = createRequestLog(logger);
   const fail = (kind: ErrorKind, cause = new Error('the cause')) => {
     const request = Object.assign(new IncomingMessage(new Socket()), { originalUrl: '/plants' }) as unknown as Request;
     const response = new ServerResponse(request) as unknown as Response;

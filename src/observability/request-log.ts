@@ -3,6 +3,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { pinoHttp } from 'pino-http';
 import { errors } from '../errors.ts';
+import { clientIp } from '../http/client-address.ts';
 
 const REQUEST_ID = /^[\w.:=+/@-]{1,128}$/;
 
@@ -10,10 +11,8 @@ const REQUEST_ID = /^[\w.:=+/@-]{1,128}$/;
 const MAX_FAILURES = 100;
 const SECOND = 1000;
 
-type RequestLogOptions = { logger: Logger; clientIp: (request: Request) => string | undefined };
-
 /** Logs one line per request, never with a token, a query or a body. Of the same failures in a second, only the first has its cause. */
-export const createRequestLog = ({ logger, clientIp }: RequestLogOptions): RequestHandler => {
+export const createRequestLog = (logger: Logger): RequestHandler => {
   const seconds = new Map<number | undefined, { startedAt: number; failures: number }>();
   const countFailure = (code: number | undefined) => {
     const now = performance.now();
@@ -38,7 +37,7 @@ export const createRequestLog = ({ logger, clientIp }: RequestLogOptions): Reque
 
   return pinoHttp<Request, Response>({
     logger,
-    genReqId: (request, response) => begin(request, response, clientIp(request)),
+    genReqId: begin,
     // The request's logger binds only its id. `quietReqLogger` does the same, but creates two loggers per request, one the
     // prototype of the other, which costs a fifth of the throughput (record 0034).
     customAttributeKeys: { req: 'requestId' },
@@ -56,9 +55,9 @@ export const createRequestLog = ({ logger, clientIp }: RequestLogOptions): Reque
  * Notes when the request started, and from where.
  * @returns its id for the log and the response: a valid `X-Request-Id` of the client, or else a new one
  */
-const begin = ({ headers }: Request, response: Response, client: string | undefined): string => {
-  Object.assign(response.locals, { startedAt: performance.now(), client });
-  const sent = headers['x-request-id'];
+const begin = (request: Request, response: Response): string => {
+  Object.assign(response.locals, { startedAt: performance.now(), client: clientIp(request) });
+  const sent = request.headers['x-request-id'];
   const id = typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
   response.setHeader('X-Request-Id', id);
   return id;

@@ -29,7 +29,7 @@ const REQUEST_TOO_SLOW = new StoreError('requestTooSlow');
 /** What the client did when it ended its side within a header or a body, or reset the connection. */
 const GONE = ['HPE_INVALID_EOF_STATE', 'ECONNRESET'];
 
-type RefusalsOptions = {
+export type RefusalsOptions = {
   connections: Pick<Connections, 'current' | 'isAnswered' | 'isLingering' | 'closeBehind' | 'endInStages'>;
   /** Called with each error that no route and no middleware saw. */
   onRefused?: ((error: StoreError) => void) | undefined;

@@ -13,9 +13,12 @@ const NOTHING = Buffer.alloc(0);
 export type ServedResponse = ServerResponse & Partial<Pick<Response, 'locals'>>;
 
 export type ConnectionsOptions = {
-  /** How many may be open. */
+  /** How many connections may be open. A further one replaces the longest idle one; if none is idle, it is closed at once. */
   maxConnections?: number | undefined;
-  /** How long the rest of a body may pause whose request has its response, in ms. */
+  /**
+   * How long a client may take to send a header, read nothing of its response, or pause the rest of a body whose request has its
+   * response, in ms.
+   */
   requestTimeout: number;
   lingerTimes?: LingerTimes | undefined;
   logger?: Pick<Logger, 'info' | 'warn'> | undefined;

@@ -2,41 +2,32 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import { OperationalError, type StoreError } from '../errors.ts';
-import { CONNECT_NOT_ALLOWED, createRefusals, REQUEST_NOT_HTTP } from './client-errors.ts';
-import { createConnections } from './connections.ts';
-import type { LingerTimes } from './lingering.ts';
+import { OperationalError } from '../errors.ts';
+import { CONNECT_NOT_ALLOWED, createRefusals, REQUEST_NOT_HTTP, type RefusalsOptions } from './client-errors.ts';
+import { type ConnectionsOptions, createConnections } from './connections.ts';
 import type { MessageClasses } from './message-classes.ts';
 
 /** How often to close idle connections while the server stops, in ms. */
 const IDLE_CLOSE_INTERVAL = 50;
 
-type HttpServerOptions = {
-  /** Responds to a request. Calls `next` if the target has no path, or if a response fails after it began. */
-  handler: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
-  /** Default: the classes of Node.js. */
-  classes?: MessageClasses;
-  /** How long a client may take to send a header, or read nothing of its response, in ms. */
-  requestTimeout: number;
-  /** How long a connection may be idle, in ms. */
-  keepAliveTimeout?: number;
-  /** How many connections may be open. A further one replaces the longest idle one; if none is idle, it is closed at once. */
-  maxConnections?: number;
-  /** The variables that configure the address, for error messages. */
-  addressVariables?: string;
-  /** How often to look for slow headers, and for clients that reset a connection that is not being read, in ms. */
-  checkInterval?: number;
-  lingerTimes?: LingerTimes;
-  /** Called with each error response that does not come from the handler. */
-  onRefused?: ((error: StoreError) => void) | undefined;
-  logger?: Pick<Logger, 'info' | 'warn'>;
-};
+type HttpServerOptions = ConnectionsOptions &
+  Pick<RefusalsOptions, 'onRefused'> & {
+    /** Responds to a request. Calls `next` if the target has no path, or if a response fails after it began. */
+    handler: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+    /** Default: the classes of Node.js. */
+    classes?: MessageClasses;
+    /** How long a connection may be idle, in ms. */
+    keepAliveTimeout?: number;
+    /** The variables that configure the address, for error messages. */
+    addressVariables?: string;
+    /** How often to look for slow headers, and for clients that reset a connection that is not being read, in ms. */
+    checkInterval?: number;
+  };
 
 /** An HTTP server that stops without losing requests. */
 export const createHttpServer = (options: HttpServerOptions) => {
-  const { handler, classes, requestTimeout, maxConnections, lingerTimes, onRefused, logger } = options;
-  const { addressVariables = 'PORT or HOST', checkInterval = 1000, keepAliveTimeout = 75_000 } = options;
+  const { handler, classes, requestTimeout, addressVariables = 'PORT or HOST' } = options;
+  const { checkInterval = 1000, keepAliveTimeout = 75_000 } = options;
   const server = createServer({
     ...classes,
     // What reads a body limits its time.
@@ -48,8 +39,8 @@ export const createHttpServer = (options: HttpServerOptions) => {
     connectionsCheckingInterval: checkInterval,
   });
   server.timeout = requestTimeout;
-  const connections = createConnections({ maxConnections, requestTimeout, lingerTimes, logger });
-  const { refuseRequest, refuseConnection, respondToClientError } = createRefusals({ connections, onRefused, logger });
+  const connections = createConnections(options);
+  const { refuseRequest, refuseConnection, respondToClientError } = createRefusals({ ...options, connections });
   let closing = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     connections.begin(request, response);

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { errors, StoreError } from '../errors.ts';
-import { clientAddress } from './client-address.ts';
+import { clientAddress } from '../http/client-address.ts';
 import { createFailedTokens } from './failed-tokens.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Scope } from './token.ts';
