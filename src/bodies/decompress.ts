@@ -10,21 +10,6 @@ import {
 import type { Request } from 'express';
 import { StoreError } from '../errors.ts';
 
-type Decompressor = {
-  createStream: () => Transform & { bytesWritten: number };
-  atOnce: typeof gunzipSync | typeof brotliDecompressSync;
-};
-
-const gzip: Decompressor = { createStream: createGunzip, atOnce: gunzipSync };
-
-/** Keyed by Content-Encoding (RFC 9110 §8.4.1). */
-const decompressors = new Map<string, Decompressor>([
-  ['gzip', gzip],
-  ['x-gzip', gzip],
-  ['deflate', { createStream: createInflate, atOnce: inflateSync }],
-  ['br', { createStream: createBrotliDecompress, atOnce: brotliDecompressSync }],
-]);
-
 /** `stream` and `atOnce` throw 1000 if the body is not valid. */
 type BodyDecompressor = {
   /** Decompresses a body of any size, in bounded memory. */
@@ -32,6 +17,35 @@ type BodyDecompressor = {
   /** Decompresses a whole body now. @returns undefined if the result has more than `maxBytes` */
   atOnce: (bytes: Buffer, maxBytes: number) => Buffer | undefined;
 };
+
+const createDecompressor = (
+  createStream: () => Transform & { bytesWritten: number },
+  decompressSync: typeof gunzipSync | typeof brotliDecompressSync,
+): BodyDecompressor => ({
+  stream: (pieces) => decompressAll(pieces, createStream(), notDecompressed),
+  atOnce: (bytes, maxBytes) => {
+    try {
+      const options = { maxOutputLength: maxBytes, info: true };
+      // With `info`, which the types of Node.js lack.
+      const { buffer, engine } = decompressSync(bytes, options) as unknown as Decompressed;
+      if (engine.bytesWritten < bytes.length) throw new Error(DATA_BEHIND);
+      return buffer;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
+      throw notDecompressed(error);
+    }
+  },
+});
+
+const gzip = createDecompressor(createGunzip, gunzipSync);
+
+/** Keyed by Content-Encoding (RFC 9110 §8.4.1). */
+const decompressors = new Map([
+  ['gzip', gzip],
+  ['x-gzip', gzip],
+  ['deflate', createDecompressor(createInflate, inflateSync)],
+  ['br', createDecompressor(createBrotliDecompress, brotliDecompressSync)],
+]);
 
 /**
  * Selects the decompressor for a body.
@@ -42,26 +56,10 @@ export const bodyDecompressor = ({
   headers: { 'content-encoding': encoding = 'identity' },
 }: Request): BodyDecompressor | undefined => {
   const name = encoding.toLowerCase();
-  if (name === 'identity') return undefined;
   const decompressor = decompressors.get(name);
-  if (decompressor === undefined)
+  if (decompressor === undefined && name !== 'identity')
     throw new StoreError('mediaTypeNotSupported', 'The Content-Encoding must be gzip, deflate, br or identity.');
-  return {
-    stream: (pieces) => decompressAll(pieces, decompressor.createStream(), notDecompressed),
-    atOnce: (bytes, maxBytes) => decompressAtOnce(bytes, maxBytes, decompressor),
-  };
-};
-
-const decompressAtOnce = (bytes: Buffer, maxBytes: number, { atOnce }: Decompressor): Buffer | undefined => {
-  try {
-    // With `info`, which the types of Node.js lack.
-    const { buffer, engine } = atOnce(bytes, { maxOutputLength: maxBytes, info: true }) as unknown as Decompressed;
-    if (engine.bytesWritten < bytes.length) throw new Error(DATA_BEHIND);
-    return buffer;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
-    throw notDecompressed(error);
-  }
+  return decompressor;
 };
 
 /** `bytesWritten`: how many bytes were read. */

@@ -33,7 +33,6 @@ export const streamBody = (
   const limit = createPieceLimit({ hasLines: !isCompressed });
   let pieces: Buffer[] = [];
   let ahead = 0;
-  let hasEnded = false;
   let isClosed = false;
   let failure: { error: unknown } | undefined;
   /** Ends the wait for the next piece. */
@@ -60,10 +59,7 @@ export const streamBody = (
     if (ahead > MAX_AHEAD) request.pause();
     wake();
   };
-  const onEnd = () => {
-    hasEnded = true;
-    wake();
-  };
+  const onEnd = () => wake();
   const onAbort = () => fail(signal.reason);
 
   const waitForPiece = () =>
@@ -93,7 +89,7 @@ export const streamBody = (
       return this;
     },
     next: async () => {
-      if (pieces.length === 0 && !hasEnded && !isClosed) await waitForPiece();
+      if (pieces.length === 0 && !request.readableEnded && !isClosed) await waitForPiece();
       if (failure !== undefined) throw failure.error;
       const piece = takePieces();
       if (piece === undefined) {

@@ -2,6 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import { type ErrorCode, errors } from '../errors.ts';
 import { exampleOf } from '../openapi/describe-paths.ts';
 
+const all = Object.values(errors);
+
 /** The page with a section for each error, to which the `type` of problem details links. */
 export const renderErrorPage = (basePath: string): string => `<!doctype html>
 <html lang="en">
@@ -20,14 +22,10 @@ export const renderErrorPage = (basePath: string): string => `<!doctype html>
       <table>
         <thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">When</th></tr></thead>
         <tbody>
-          ${Object.values(errors)
-            .map((error) => renderRow(error))
-            .join('\n          ')}
+          ${all.map(renderRow).join('\n          ')}
         </tbody>
       </table>
-      ${Object.values(errors)
-        .map((error) => renderSection(basePath, error))
-        .join('\n      ')}
+      ${all.map((error) => renderSection(basePath, error)).join('\n      ')}
     </main>
   </body>
 </html>

@@ -20,9 +20,9 @@ export const answer = (question: Question, find: () => Promise<unknown>): void =
 };
 
 /** The questions that a worker has not answered yet. More of them to a stuck worker would pile up in memory. */
-const underWay = {
-  metrics: new WeakMap<Worker, Promise<unknown>>(),
-  readiness: new WeakMap<Worker, Promise<unknown>>(),
+const underWay: Record<Question, WeakMap<Worker, Promise<unknown>>> = {
+  metrics: new WeakMap(),
+  readiness: new WeakMap(),
 };
 
 const ask = async (worker: Worker, question: Question): Promise<unknown> => {

@@ -9,6 +9,7 @@ import {
   jwksCache,
   jwtVerify,
 } from 'jose';
+import type { Logger } from 'pino';
 import { StoreError } from '../errors.ts';
 import { type CheckedToken, hashTokenText, SCOPES } from './token.ts';
 
@@ -26,9 +27,7 @@ export type JwtVerifierOptions = {
   /** A token's `aud` must equal or contain this. */
   audience: string;
   jwksUrl: string;
-  onRefreshFailed: (error: Error) => void;
-  /** Called with why a token is refused: no part of it but the claim at fault, and that only if its signature is right. */
-  onRefused: (reason: string) => void;
+  logger: Pick<Logger, 'info' | 'warn'>;
 };
 
 /**
@@ -37,8 +36,8 @@ export type JwtVerifierOptions = {
  * @returns a function that returns undefined for any other text
  * @throws {StoreError} code 1503
  */
-export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, onRefused, ...expected }: JwtVerifierOptions) => {
-  const { getKey, refresh } = createRemoteKeys({ url: jwksUrl, onRefreshFailed });
+export const createJwtVerifier = ({ jwksUrl, logger, ...expected }: JwtVerifierOptions) => {
+  const { getKey, refresh } = createRemoteKeys(jwksUrl, logger);
   const options = {
     ...expected,
     algorithms: ALGORITHMS,
@@ -56,9 +55,11 @@ export const createJwtVerifier = ({ jwksUrl, onRefreshFailed, onRefused, ...expe
       });
       return toToken(payload);
     } catch (error) {
-      if (error instanceof errors.JOSEError) return void onRefused(reasonOf(error));
       if (error instanceof StoreError) throw error;
-      throw identityProviderUnreachable('the key of a token cannot be used', error);
+      if (!(error instanceof errors.JOSEError))
+        throw identityProviderUnreachable('the key of a token cannot be used', error);
+      logger.info({ reason: reasonOf(error) }, 'a token of the identity provider was refused');
+      return undefined;
     }
   };
 };
@@ -84,6 +85,7 @@ const tryKeys = async (text: string, getKey: JWTVerifyGetKey, options: JWTVerify
   }
 };
 
+/** No part of the token but the claim at fault, and that only if its signature is right. */
 const reasonOf = (error: errors.JOSEError): string => {
   if (!(error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired)) return error.message;
   return `${error.message}: ${JSON.stringify(error.payload[error.claim])?.slice(0, 200)}`;
@@ -129,18 +131,18 @@ const MAX_SIZE = 1_048_576;
 const identityProviderUnreachable = (reason: string, cause: unknown) =>
   new StoreError('identityProviderUnreachable', undefined, { cause: new Error(reason, { cause }) });
 
-type RemoteKeysOptions = { url: string; onRefreshFailed: (error: Error) => void };
-
 /**
  * The public keys of an identity provider (RFC 7517 §5), fetched when they are first needed. A key is selected by the
  * `kid` and `alg` of the token's header only. If a refresh fails, the current keys stay in use.
  * @throws {StoreError} code 1503
  */
-const createRemoteKeys = ({ url, onRefreshFailed }: RemoteKeysOptions) => {
+const createRemoteKeys = (url: string, logger: Pick<Logger, 'warn'>) => {
   const cache: JWKSCacheInput = {};
   // The query may contain a key, and so may a URL that the provider redirects to.
   const shownUrl = new URL(url).origin + new URL(url).pathname;
   let fetchedAt = Number.NEGATIVE_INFINITY;
+  const onRefreshFailed = (error: Error) =>
+    logger.warn({ err: error }, 'could not refresh the keys of the identity provider');
   // The clock may have been set back.
   const mayFetch = () => Math.abs(Date.now() - fetchedAt) >= FETCH_INTERVAL;
   const keys = createRemoteJWKSet(new URL(url), {

@@ -13,7 +13,7 @@ type TokensOptions = {
   /** `tokenCheckInterval`: of requests that stream, in ms. */
   limits: TokenLimits & { tokenCheckInterval: number };
   /** Undefined: no tokens but the store's own. */
-  identityProvider: Omit<JwtVerifierOptions, 'onRefreshFailed' | 'onRefused'> | undefined;
+  identityProvider: Omit<JwtVerifierOptions, 'logger'> | undefined;
   /** Per number of seconds. Undefined: no limit. */
   rateLimit: { requests: number; seconds: number } | undefined;
   observeQueue: ObserveQueue;
@@ -24,10 +24,7 @@ type TokensOptions = {
 export const createTokens = (options: TokensOptions) => {
   const { database, limits, identityProvider, rateLimit, observeQueue, logger } = options;
   const repository = createTokenRepository({ database });
-  const onRefreshFailed = (error: Error) =>
-    logger.warn({ err: error }, 'could not refresh the keys of the identity provider');
-  const onRefused = (reason: string) => logger.info({ reason }, 'a token of the identity provider was refused');
-  const verifyJwt = identityProvider && createJwtVerifier({ ...identityProvider, onRefreshFailed, onRefused });
+  const verifyJwt = identityProvider && createJwtVerifier({ ...identityProvider, logger });
   const verifyToken = createTokenVerifier({ tokens: repository, limits, observeQueue, verifyJwt });
   const requireScope = createRequireScope({
     verifyToken,

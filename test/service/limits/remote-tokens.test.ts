@@ -67,8 +67,7 @@ const start = () => {
     verifyJwt: createJwtVerifier({
       ...PROVIDER,
       jwksUrl: 'https://login.example/jwks',
-      onRefreshFailed: () => {},
-      onRefused: (reason) => refusals.push(reason),
+      logger: { info: ({ reason }: { reason: string }) => void refusals.push(reason), warn: () => {} },
     }),
   });
   const outcome = (text: string, again?: 'again') =>
