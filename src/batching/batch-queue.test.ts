@@ -225,7 +225,7 @@ describe('createBatchQueue', () => {
     let bytes = () => 0;
     const observe = (queue: ObservedQueue): QueueObserver => {
       bytes = queue.bytes;
-      expect(queue.byteLimit).toBe(5000);
+      expect(queue.limits.queueBytes).toBe(5000);
       return {};
     };
     const { add, sent, end } = start({ batchBytes: 5000, queueBytes: 5000 }, observe, () => 2000);
@@ -326,8 +326,8 @@ describe('createBatchQueue', () => {
     const seen: unknown[] = [];
     let waiting = () => 0;
     let notes = 0;
-    const { add, end } = start({ deadline: 30 }, ({ length, limit }) => {
-      seen.push(['limit', limit]);
+    const { add, end } = start({ deadline: 30 }, ({ length, limits }) => {
+      seen.push(['limit', limits.queueItems]);
       waiting = length;
       return {
         enter: () => ++notes,

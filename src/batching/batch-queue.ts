@@ -11,12 +11,9 @@ export type ObservedQueue = {
   /** How many items were sent to PostgreSQL and have no outcome yet, and in how many batches. */
   inProgress: () => number;
   batches: () => number;
-  /** The maximum number of waiting items. */
-  limit: number;
   /** The approximate number of bytes that waiting items hold. */
   bytes: () => number;
-  /** The maximum number of these bytes. */
-  byteLimit: number;
+  limits: BatchLimits;
 };
 
 /** Observes the items and batches of a queue. `Note`: what the observer stores for each item. */
@@ -49,7 +46,7 @@ export type BatchLimits = {
   deadline: number;
 };
 
-type BatchQueueOptions<Item, Result> = {
+export type BatchQueueOptions<Item, Result> = {
   /** Returns the outcome of each item, in the same order. If it rejects, all items have that error. */
   run: (items: Item[]) => Promise<(Result | Error)[]>;
   /** The approximate number of bytes that an item holds while it waits. */
@@ -99,9 +96,8 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
     length: () => queue.length,
     inProgress: () => itemsInProgress,
     batches: () => batchesInProgress,
-    limit: limits.queueItems,
     bytes: () => queueBytes,
-    byteLimit: limits.queueBytes,
+    limits,
   });
 
   /**

@@ -1,13 +1,5 @@
 import { DatabaseTimeoutError } from '../database/within-time.ts';
-import { type BatchLimits, createBatchQueue, type ObserveQueue } from './batch-queue.ts';
-
-type StatementQueueOptions = {
-  /** Creates the error for a statement that was sent but did not finish before its deadline. */
-  lateError: () => Error;
-  name?: string;
-  observe?: ObserveQueue | undefined;
-  limits: BatchLimits;
-};
+import { type BatchQueueOptions, createBatchQueue } from './batch-queue.ts';
 
 export type Statement<Result> = {
   send: () => Promise<Result>;
@@ -25,9 +17,11 @@ export type Statement<Result> = {
  */
 export type StatementQueue = <Result>(statement: Statement<Result>) => Promise<Result>;
 
+type Options = BatchQueueOptions<Pick<Statement<unknown>, 'send' | 'bytes'>, unknown>;
+
 /** A queue of statements that cannot be batched. Limits how many connections they use. */
-export const createStatementQueue = (options: StatementQueueOptions): StatementQueue => {
-  const queue = createBatchQueue<Pick<Statement<unknown>, 'send' | 'bytes'>, unknown>({
+export const createStatementQueue = (options: Omit<Options, 'run' | 'bytesOf'>): StatementQueue => {
+  const queue = createBatchQueue({
     ...options,
     run: (statements) => Promise.all(statements.map(({ send }) => send())),
     bytesOf: ({ bytes }) => bytes,
@@ -37,15 +31,16 @@ export const createStatementQueue = (options: StatementQueueOptions): StatementQ
     queue.add({ send, bytes }, isAbandoned, timeout) as Promise<Result>;
 };
 
-type LookUpOptions = { limits: BatchLimits; observe?: ObserveQueue | undefined };
-
 /**
  * Batches look-ups of a few bytes: concurrent ones share a statement.
  * @param run returns the results in the order of its items
  * @returns a function that looks one item up
  * @throws {StoreError} 1500 or any error of `run`
  */
-export const createLookUpQueue = <Item, Result>(run: (items: Item[]) => Promise<Result[]>, options: LookUpOptions) => {
+export const createLookUpQueue = <Item, Result>(
+  run: (items: Item[]) => Promise<Result[]>,
+  options: Pick<Options, 'limits' | 'observe'>,
+) => {
   const queue = createBatchQueue<Item, Result>({
     run,
     bytesOf: () => 0,

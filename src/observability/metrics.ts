@@ -89,7 +89,7 @@ export const createMetrics = ({ config, worker, readState }: MetricsOptions) => 
   watchQueues(
     'plant_store_queue_limit_items',
     'Maximum number of requests waiting for a batch (QUEUE_LIMIT).',
-    ({ limit }) => limit,
+    ({ limits }) => limits.queueItems,
   );
   watchQueues('plant_store_queue_bytes', 'Approximate memory used by requests waiting for a batch.', ({ bytes }) =>
     bytes(),
@@ -97,7 +97,7 @@ export const createMetrics = ({ config, worker, readState }: MetricsOptions) => 
   watchQueues(
     'plant_store_queue_limit_bytes',
     'Maximum memory for requests waiting for a batch.',
-    ({ byteLimit }) => byteLimit,
+    ({ limits }) => limits.queueBytes,
   );
   const batchSize = new Histogram({
     name: 'plant_store_batch_items',

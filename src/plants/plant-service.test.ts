@@ -310,7 +310,7 @@ test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
   await turn();
   expect(observed.get('pages')?.length()).toBe(0);
   const waiting = Array.from({ length: 2001 }, list);
-  expect(observed.get('pages')).toMatchObject({ limit: 2000 });
+  expect(observed.get('pages')).toMatchObject({ limits: { queueItems: 2000 } });
   expect(observed.get('pages')?.length()).toBe(2000);
   unblocked.resolve();
   const outcomes = await Promise.all([...first, ...waiting]);
