@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { TestEnvironment } from 'jest-environment-node';
 import type { WatchedService } from '../support/watched-services.ts';
+import { createConnectionWatch } from './connection-watch.ts';
 import { createTimerWatch } from './timer-watch.ts';
 
 /** How long a test may take to become idle after its end, in ms: a client's end is noticed within a second or two. */
@@ -14,11 +15,13 @@ const NOTICES = ['ExperimentalWarning', 'Warning'];
 type TestEvent = { name: string; test?: { mode?: string | null | undefined; errors: unknown[] } };
 
 /**
- * Fails each test that leaves something behind, by its name: what requests hold in a service, timers that src/ set, listeners
- * of the process, and warnings of Node.js, for example of too many listeners.
+ * Fails each test that leaves something behind, by its name: what requests hold in a service, timers that src/ or a test set,
+ * connections that they opened, servers that listen, listeners of the process, and warnings of Node.js, for example of too many
+ * listeners.
  */
 export default class IdleEnvironment extends TestEnvironment {
   readonly #timers;
+  readonly #connections = createConnectionWatch();
   readonly #services = new Set<WatchedService>();
   readonly #warnings: string[] = [];
   readonly #onWarning = (warning: Error) => {
@@ -39,6 +42,7 @@ export default class IdleEnvironment extends TestEnvironment {
 
   override async teardown(): Promise<void> {
     process.off('warning', this.#onWarning);
+    this.#connections.stop();
     await super.teardown();
   }
 
@@ -53,8 +57,10 @@ export default class IdleEnvironment extends TestEnvironment {
 
   /** What is held at this moment, by name. */
   #count(): Map<string, number> {
-    const counts = new Map(this.#timers.counts());
+    const counts = new Map<string, number>();
     const add = (name: string, count: number) => counts.set(name, (counts.get(name) ?? 0) + count);
+    for (const place of [...this.#timers.places(), ...this.#connections.places()]) add(place, 1);
+    add('servers that listen', process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length);
     for (const { inUse } of this.#services)
       for (const [name, count] of Object.entries(inUse())) add(`in use: ${name}`, count);
     // Jest gives the tests a process object of their own.

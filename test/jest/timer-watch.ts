@@ -1,12 +1,10 @@
 import { promisify } from 'node:util';
-
-/** Where src/ calls a function, in a stack. */
-const IN_SRC = /\/src\/(?!generated\/)[\w./-]+:\d+/;
+import { placeOfCall } from './stack-place.ts';
 
 /**
  * Watches the timers that a test's modules set.
  * @param target the globals of the test
- * @returns `counts`: the timers of src/ that have not fired and were not cleared, by the line that set them
+ * @returns `places`: the timers of src/ and of tests that have not fired and were not cleared, by the line that set them
  */
 export const createTimerWatch = (target: typeof globalThis) => {
   const places = new Map<unknown, string>();
@@ -21,8 +19,8 @@ export const createTimerWatch = (target: typeof globalThis) => {
         },
         ...words,
       );
-      const [place] = IN_SRC.exec(callerOf(watched)) ?? [];
-      if (place) places.set(timer, `timer of ${place.slice(1)}`);
+      const place = placeOfCall(watched, 1);
+      if (place) places.set(timer, `timer of ${place}`);
       return timer;
     };
     const custom = { [promisify.custom]: (original as { [promisify.custom]?: unknown })[promisify.custom] };
@@ -42,20 +40,6 @@ export const createTimerWatch = (target: typeof globalThis) => {
   forget('clearInterval');
 
   return {
-    counts: (): Map<string, number> => {
-      const counts = new Map<string, number>();
-      for (const place of places.values()) counts.set(place, (counts.get(place) ?? 0) + 1);
-      return counts;
-    },
+    places: (): Iterable<string> => places.values(),
   };
-};
-
-/** The line of the stack that called a function. */
-const callerOf = (callee: (...words: never[]) => unknown): string => {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 1;
-  const trace = { stack: '' };
-  Error.captureStackTrace(trace, callee);
-  Error.stackTraceLimit = stackTraceLimit;
-  return trace.stack;
 };
