@@ -61,7 +61,7 @@ const start = () => {
       (token) => token?.name,
       ({ name }: Error) => name,
     );
-  return { outcome, lookUps, sizes: () => lookUps.map(({ size }) => size) };
+  return { verify, outcome, lookUps, sizes: () => lookUps.map(({ size }) => size) };
 };
 
 const clock = performance.now.bind(performance);
@@ -158,6 +158,20 @@ test('a token that no longer exists is rejected once its cache entry expires', a
   expireCache();
   const again = outcome(good);
   await turns();
+  await lookUps[1]?.end();
+  expect(await again).toBeUndefined();
+});
+
+test('the check of a request in progress looks the token up, even if it is still trusted', async () => {
+  const { lookUps, verify } = start();
+  const good = generateTokenText();
+  const first = verify(good);
+  await turns();
+  await lookUps[0]?.end(good);
+  expect(await first).toMatchObject({ state: 'valid' });
+  const again = verify(good, 'again');
+  await turns();
+  expect(lookUps.length).toBe(2);
   await lookUps[1]?.end();
   expect(await again).toBeUndefined();
 });

@@ -1,5 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { waitForBlocked } from '../../support/lock-table.ts';
 import { answerOf, counts, numbered, useImports } from '../../support/use-imports.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -67,6 +69,25 @@ describe('concurrent imports', () => {
     expect(answers.reduce((sum, { body }) => sum + body.created, 0)).toBe(10_000);
     expect(await count()).toBe(10_000);
   });
+});
+
+test('an import that PostgreSQL ends because of a deadlock is tried again', async () => {
+  const { database } = client.service;
+  await importPlants(numbered(1, 2));
+  const other = new Client({ connectionString: database.url });
+  await other.connect();
+  try {
+    // So PostgreSQL ends the import.
+    await other.query("SET deadlock_timeout = '1h'; BEGIN; UPDATE plants SET name = 'Ash' WHERE id = 2");
+    const importing = importPlants('{"id":1,"name":"Yew"}\n{"id":2,"name":"Yew"}\n', { query: '?onConflict=replace' });
+    await waitForBlocked(database);
+    await other.query("UPDATE plants SET tag = 'Fraxinus' WHERE id = 1");
+    await other.query('COMMIT');
+    expect(await importing).toMatchObject({ status: 200, body: counts(0, 2) });
+  } finally {
+    await other.end();
+  }
+  expect(await database.query('SELECT name, tag FROM plants')).toEqual(Array(2).fill({ name: 'Yew', tag: null }));
 });
 
 test('16 clients with single requests are served during an import', async () => {

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { OutcomeUnknownError } from '../../../src/database/database-error.ts';
 import { createImportSessions } from '../../../src/imports/import-session.ts';
+import { lockTable, waitForBlocked } from '../../support/lock-table.ts';
 import { otherSessions } from '../../support/other-sessions.ts';
 import { useTestDatabase } from '../../support/use-test-database.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -78,15 +79,25 @@ describe('the session of an import', () => {
     await idle();
   });
 
-  test('is not ended once it commits', async () => {
-    const sessions = create();
+  test('is not ended once it commits, even if the commit takes longer than the grace', async () => {
     const ending = new AbortController();
-    const session = await sessions.open(ending);
-    await session.query('CREATE TABLE committed (id bigint)');
+    const session = await create({ grace: 1 }).open(ending);
+    // The commit waits for the lock.
+    await session.query(`
+      CREATE TABLE committed (id bigint);
+      CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM FROM gate; RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON committed DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION wait();
+      CREATE TABLE gate ()`);
     await session.query('BEGIN; INSERT INTO committed VALUES (1)');
-    const committing = session.commit();
+    const unlock = await lockTable(database.url, 'gate');
+    const committing = settled(session.commit());
+    await waitForBlocked(database, 'COMMIT');
     ending.abort(new Error('too late'));
-    await committing;
+    const later = performance.now() + 50;
+    await waitUntil('the grace to pass', () => performance.now() > later);
+    await unlock();
+    expect(await committing).toBe('done');
     session.release({ isReusable: false });
     expect(await database.query('SELECT count(*) FROM committed')).toEqual([{ count: '1' }]);
   });

@@ -1,0 +1,29 @@
+import { once } from 'node:events';
+import { expect, test } from '@jest/globals';
+import { importQuerySchema } from './import.ts';
+import { ImportInterruptedError } from './import-errors.ts';
+import { importPlants } from './import-plants.ts';
+
+/** More rows than a slice has. */
+const ROWS = 5001;
+
+test('an import whose rows cannot be staged ends at once, although its client pauses', async () => {
+  const failure = new Error('the disk is full');
+  const released: unknown[] = [];
+  const session = {
+    query: async () => [],
+    copy: () => Promise.reject(failure),
+    commit: async () => {},
+    release: (how: unknown) => void released.push(how),
+  };
+  const read = async function* ({ signal }: AbortController) {
+    yield Array.from({ length: ROWS }, (_, index) => ({ line: index + 1, plant: { id: BigInt(index), name: 'Fir' } }));
+    if (!signal.aborted) await once(signal, 'abort');
+    signal.throwIfAborted();
+  };
+  const settings = { sessions: { open: async () => session }, lockTimeout: 1000, ending: new AbortController() };
+  const outcome = await importPlants(read, importQuerySchema.parse({}), settings).catch((error) => error);
+  expect(outcome).toBeInstanceOf(ImportInterruptedError);
+  expect(outcome.cause).toBe(failure);
+  expect(released).toEqual([{ isReusable: false }]);
+});
