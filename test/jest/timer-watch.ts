@@ -21,7 +21,14 @@ export const createTimerWatch = (target: typeof globalThis) => {
       );
       const place = placeOfCall(watched, 1);
       if (place) places.set(timer, `timer of ${place}`);
-      return timer;
+      // `using` a timer calls it.
+      const dispose = timer[Symbol.dispose];
+      return Object.assign(timer, {
+        [Symbol.dispose]: () => {
+          places.delete(timer);
+          dispose.call(timer);
+        },
+      });
     };
     const custom = { [promisify.custom]: (original as { [promisify.custom]?: unknown })[promisify.custom] };
     Object.assign(target, { [name]: Object.assign(watched, custom) });

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { followChanges } from '../../src/changes/follow-changes.ts';
+import { createSlot, dropSlot } from '../../src/changes/slot.ts';
+import { useChanges } from '../support/use-changes.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const SLOT = 'changes_test';
+/** Rows of 1 kB: more than arrive at once. */
+const ROWS = 500;
+
+// A server of its own: the shared one does not log what this needs, and a slot waits for the transactions of all databases.
+const server = useChanges();
+const query = (sql: string) => server.postgres.query(sql);
+const create = () => createSlot(server.postgres.url, SLOT);
+const drop = () => dropSlot(server.postgres.url, SLOT);
+
+beforeEach(async () => {
+  expect(await create()).toBe(true);
+});
+afterEach(async () => {
+  await drop();
+  await query('TRUNCATE plants');
+});
+
+/** Follows the slot. `write`: what happens to lines before they count as written. */
+const follow = (write = async () => {}) => {
+  const ending = new AbortController();
+  const read = { lines: [] as Record<string, unknown>[], confirmations: 0 };
+  const ended = followChanges(server.postgres.url, SLOT, {
+    write: async (text) => {
+      await write();
+      for (const line of text.trimEnd().split('\n')) {
+        const { committedAt: _at, position: _position, ...rest } = JSON.parse(line);
+        read.lines.push(rest);
+      }
+    },
+    sync: async () => {
+      read.confirmations += 1;
+    },
+    signal: ending.signal,
+  });
+  ended.catch(() => {});
+  const end = () => {
+    ending.abort();
+    return ended;
+  };
+  return { read, end };
+};
+/** Follows the slot until so many lines came. */
+const readLines = async (count: number) => {
+  const { read, end } = follow();
+  await waitUntil('the lines', () => read.lines.length >= count, { explain: () => JSON.stringify(read.lines.length) });
+  await end();
+  return read.lines;
+};
+
+test('each kind of change has its line, once, and the next reader goes on behind it', async () => {
+  await query("INSERT INTO plants VALUES (1, 'Fir', NULL)");
+  await query("UPDATE plants SET name = 'Oak', tag = '' WHERE id = 1");
+  await query('UPDATE plants SET id = 2 WHERE id = 1');
+  expect(await readLines(4)).toEqual([
+    { change: 'created', id: 1, name: 'Fir', tag: null },
+    { change: 'updated', id: 1, name: 'Oak', tag: '' },
+    { change: 'deleted', id: 1 },
+    { change: 'created', id: 2, name: 'Oak', tag: '' },
+  ]);
+  await query('DELETE FROM plants WHERE id = 2');
+  await query('TRUNCATE plants');
+  expect(await readLines(2)).toEqual([{ change: 'deleted', id: 2 }, { change: 'emptied' }]);
+});
+
+test('what is not written yet is not confirmed, and comes again', async () => {
+  const { promise: never } = Promise.withResolvers<void>();
+  let writes = 0;
+  const { read, end } = follow(() => {
+    writes += 1;
+    return never;
+  });
+  await query("INSERT INTO plants VALUES (1, 'Fir', NULL)");
+  await waitUntil('a write', () => writes > 0);
+  const before = read.confirmations;
+  await waitUntil('a confirmation', () => read.confirmations > before);
+  await end();
+  expect(await readLines(1)).toMatchObject([{ change: 'created', id: 1 }]);
+});
+
+test('nothing is confirmed within a transaction, so that it comes again as a whole', async () => {
+  const { promise: never } = Promise.withResolvers<void>();
+  let writes = 0;
+  // The first lines are written, those behind them never.
+  const { end } = follow(async () => {
+    writes += 1;
+    if (writes > 1) await never;
+  });
+  await query(`INSERT INTO plants SELECT i, repeat('x', 1000), NULL FROM generate_series(1, ${ROWS}) AS i`);
+  await waitUntil('two writes', () => writes > 1);
+  await end();
+  expect((await readLines(ROWS)).map(({ id }) => id)).toEqual(Array.from({ length: ROWS }, (_, index) => index + 1));
+});
+
+test('a slot is created once, and cannot be followed if nothing publishes the plants', async () => {
+  expect(await create()).toBe(false);
+  await query('DROP PUBLICATION plant_store');
+  await expect(follow().end()).rejects.toThrow(/^The publication plant_store lacks the table plants\./);
+  await drop();
+  await expect(drop()).rejects.toThrow(`There is no slot ${SLOT}.`);
+  await expect(follow().end()).rejects.toThrow(`There is no slot ${SLOT}.`);
+  expect(await create()).toBe(true);
+});
