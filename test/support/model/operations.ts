@@ -201,9 +201,27 @@ const groups = fc
   )
   .map(([some, several]) => (several === undefined ? some : [several, ...some]));
 
+/** Requests for one plant to one instance: they share a statement, or wait for each other. */
+const meetings = fc
+  .tuple(
+    ids,
+    instances,
+    fc.array(
+      fc.oneof(
+        { weight: 3, arbitrary: sent(creations, { key: 20, precondition: 0, leave: 2 }) },
+        { weight: 1, arbitrary: sent(changes, { key: 30, precondition: 40, leave: 2 }) },
+      ),
+      { minLength: 2, maxLength: 3 },
+    ),
+  )
+  .map(([id, instance, parts]) =>
+    parts.map((part): Sent => ({ ...part, instance, request: { ...part.request, id } as PlantRequest })),
+  );
+
 export const operations: Arbitrary<Operation> = fc.oneof(
   { weight: 24, arbitrary: record({ send: fc.tuple(singles) as Arbitrary<(Sent | Again)[]> }) },
   { weight: 8, arbitrary: record({ send: groups }) },
+  { weight: 4, arbitrary: record({ send: meetings }) },
   { weight: 2, arbitrary: record({ send: fc.tuple(sent(changes, { key: 100, precondition: 60, leave: 70 })) }) },
   { weight: 3, arbitrary: record({ send: fc.tuple(sent(lists, { key: 5, precondition: 5, leave: 1 })) }) },
   { weight: 4, arbitrary: record({ walk: record({ limit: fc.integer({ min: 1, max: 2 }), filter: wideFilters }) }) },
