@@ -81,6 +81,14 @@ const createInterpreter = async (store: ModelStore, plants: Readonly<Record<stri
     }
   };
 
+  const revoke = async ({ fiveSecondsPass, instance }: { fiveSecondsPass: boolean; instance: 0 | 1 }) => {
+    const use = () => sendAlone(toOwnCall({ instance, token: 'mortal', request: { kind: 'list', filter: {} } }));
+    await use();
+    await tokens.revoke();
+    if (fiveSecondsPass) clock.advance(REVOCATION_DELAY);
+    await use();
+  };
+
   const repeatKept = async () => {
     for (const instance of [0, 1] as const) {
       for (const { first } of state().kept.values()) await sendAlone(repeatCall(first, instance, false));
@@ -92,11 +100,7 @@ const createInterpreter = async (store: ModelStore, plants: Readonly<Record<stri
     if ('send' in operation) return send(operation.send);
     if ('walk' in operation) return walk(operation.walk);
     if ('wait' in operation) return tokens.waitForExpiry();
-    if ('revoke' in operation) {
-      await tokens.revoke();
-      if (operation.revoke.fiveSecondsPass) clock.advance(REVOCATION_DELAY);
-      return;
-    }
+    if ('revoke' in operation) return revoke(operation.revoke);
     await expireKeys(database);
     forgetKeys();
   };

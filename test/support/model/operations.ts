@@ -40,7 +40,8 @@ export type Operation =
   | { send: (Sent | Again)[] }
   /** Reads a list page by page, by turns from both instances. */
   | { walk: { limit: number; filter: Filter } }
-  | { revoke: { fiveSecondsPass: boolean } }
+  /** With requests of the token before and after, to the same instance. */
+  | { revoke: { fiveSecondsPass: boolean; instance: 0 | 1 } }
   | { wait: 'for the token to expire' }
   | { expire: 'all keys' };
 
@@ -229,7 +230,7 @@ export const operations: Arbitrary<Operation> = fc.oneof(
   { weight: 3, arbitrary: record({ send: fc.tuple(sent(changesOfMany, { key: 0, precondition: 0, leave: 5 })) }) },
   { weight: 2, arbitrary: record({ send: fc.tuple(sent(exports, { key: 0, precondition: 0, leave: 5 })) }) },
   { weight: 2, arbitrary: record({ send: fc.tuple(sent(wrongRequests, { key: 30, precondition: 0, leave: 0 })) }) },
-  { weight: 1, arbitrary: record({ revoke: record({ fiveSecondsPass: fc.boolean() }) }) },
+  { weight: 1, arbitrary: record({ revoke: record({ fiveSecondsPass: fc.boolean(), instance: instances }) }) },
   { weight: 1, arbitrary: fc.constant({ wait: 'for the token to expire' } as const) },
   { weight: 1, arbitrary: fc.constant({ expire: 'all keys' } as const) },
 ) as Arbitrary<Operation>;
