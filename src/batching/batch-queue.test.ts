@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObserver } from './batch-queue.ts';
+import { type BatchLimits, createBatchQueue } from './batch-queue.ts';
 
 const limits: BatchLimits = {
   batches: 1,
@@ -37,11 +37,7 @@ type Item = { id: number; text: string };
 type Outcome = string | Error;
 
 /** A queue whose batches end when the test ends them. */
-const start = (
-  overrides: Partial<BatchLimits> = {},
-  observe?: (queue: ObservedQueue) => QueueObserver,
-  resultBytesOf: (item: Item) => number = () => 0,
-) => {
+const start = (overrides: Partial<BatchLimits> = {}) => {
   const batches: { ids: number[]; end: (outcomes?: Outcome[]) => void }[] = [];
   const run = (items: Item[]) =>
     new Promise<Outcome[]>((resolve) => {
@@ -51,9 +47,7 @@ const start = (
   const { add } = createBatchQueue<Item, string>({
     run,
     bytesOf: ({ text }) => 2 * text.length,
-    resultBytesOf,
     lateError: () => new RangeError(),
-    observe,
     limits: { ...limits, ...overrides },
   });
   const sent = () => batches.map(({ ids }) => ids);
@@ -221,29 +215,6 @@ describe('createBatchQueue', () => {
     expect(await large).toBe('done');
   });
 
-  test('counts the bytes of results towards a batch, but not towards the queue', async () => {
-    let bytes = () => 0;
-    const observe = (queue: ObservedQueue): QueueObserver => {
-      bytes = queue.bytes;
-      expect(queue.limits.queueBytes).toBe(5000);
-      return {};
-    };
-    const { add, sent, end } = start({ batchBytes: 5000, queueBytes: 5000 }, observe, () => 2000);
-    const outcomes = [1, 2, 3, 4].map((id) => add(id));
-    expect(bytes()).toBe(2000);
-    await turn();
-    expect(bytes()).toBe(1000);
-    expect(sent()).toEqual([[1, 2]]);
-    await end(0);
-    expect(sent()).toEqual([
-      [1, 2],
-      [3, 4],
-    ]);
-    await end(1);
-    expect(await Promise.all(outcomes)).toEqual(['done', 'done', 'done', 'done']);
-    expect(bytes()).toBe(0);
-  });
-
   test('respects the timeout of an item, and rejects an item that has no time left', async () => {
     const { add, sent, end } = start();
     const results = [add(1, '', undefined, 20)];
@@ -320,50 +291,5 @@ describe('createBatchQueue', () => {
     await end(0);
     await Promise.all(results);
     expect(jest.getTimerCount()).toBe(0);
-  });
-
-  test('reports each queued, sent and dropped item to its observer once, with its note', async () => {
-    const seen: unknown[] = [];
-    let waiting = () => 0;
-    let notes = 0;
-    const { add, end } = start({ deadline: 30 }, ({ length, limits }) => {
-      seen.push(['limit', limits.queueItems]);
-      waiting = length;
-      return {
-        enter: () => ++notes,
-        drop: (note) => seen.push(['dropped', note]),
-        around: (batch, run) => {
-          seen.push(['sent', batch]);
-          return run();
-        },
-        onBatch: (items) => {
-          seen.push(['items', items]);
-          return () => seen.push(['end', items]);
-        },
-      };
-    });
-    const results = [add(1)];
-    await turn();
-    results.push(
-      add(2),
-      add(3, '', () => true),
-    );
-    expect(waiting()).toBe(2);
-    await pass(30);
-    // The first was sent, but its outcome is late; the second waits too long; the client of the third has disconnected.
-    expect(await Promise.all(results)).toEqual(['RangeError', 'overloaded', 'overloaded']);
-    add(4);
-    await end(0);
-    expect(waiting()).toBe(0);
-    expect(seen).toEqual([
-      ['limit', 1000],
-      ['items', 1],
-      ['sent', [1]],
-      ['dropped', 2],
-      ['dropped', 3],
-      ['end', 1],
-      ['items', 1],
-      ['sent', [4]],
-    ]);
   });
 });

@@ -1,11 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { BatchLimits, ObservedQueue } from '../batching/batch-queue.ts';
-import { readConfig } from '../config/config.ts';
-import { limitRequests } from '../request-limits.ts';
+import type { BatchLimits } from '../batching/batch-queue.ts';
 import { plantUnknown } from './plant.ts';
 import type { PlantRepository } from './plant-repository.ts';
-import { createPlantService, type PlantService } from './plant-service.ts';
+import { createPlantService } from './plant-service.ts';
 
 const limits: BatchLimits = {
   batches: 1,
@@ -21,16 +19,8 @@ const STATEMENT_TIMEOUT = 1200;
 const queues = ['writes', 'reads', 'pages', 'longReads', 'searches', 'changes', 'lockedPlants'] as const;
 
 /** A service with a fake repository. */
-const createService = (
-  repository: object,
-  overrides: Partial<BatchLimits> = {},
-  observed: Map<string, ObservedQueue> = new Map(),
-) =>
+const createService = (repository: object, overrides: Partial<BatchLimits> = {}) =>
   createPlantService({
-    observeQueue: (queue) => {
-      observed.set(queue.name ?? '', queue);
-      return {};
-    },
     repository: repository as PlantRepository,
     limits: {
       statementTimeout: STATEMENT_TIMEOUT,
@@ -247,73 +237,4 @@ describe('a plant that is too long to share a statement', () => {
     expect(await found).toBe('DatabaseTimeoutError');
     long[0]?.end();
   });
-});
-
-describe('bytes of a waiting request', () => {
-  const long = 'x'.repeat(10_000);
-  const plant = { id: 1n, name: long, tag: long };
-  const cases: [string, string, (service: PlantService) => Promise<unknown>, number][] = [
-    ['create a plant', 'writes', (service) => service.create(plant, stays), 40_000],
-    [
-      'change a plant',
-      'changes',
-      (service) => service.change({ id: 1n, change: { name: long, tag: long } }, stays),
-      40_000,
-    ],
-    [
-      'remove the tag',
-      'changes',
-      (service) => service.change({ id: 1n, change: { name: long, tag: null } }, stays),
-      20_000,
-    ],
-    ['search', 'searches', (service) => service.list({ limit: 1000, tag: long, nameContains: long }, stays), 40_000],
-    ['list a page', 'pages', (service) => service.list({ limit: 1000 }, stays), 0],
-  ];
-  test.each(cases)('%s', async (_title, name, request, bytes) => {
-    const observed = new Map<string, ObservedQueue>();
-    const ended = Promise.withResolvers<never>();
-    const wait = () => ended.promise;
-    const service = createService(
-      { insert: wait, change: wait, search: wait, list: wait },
-      { batchItems: 1 },
-      observed,
-    );
-    // The first is sent, and the second waits for it.
-    const outcomes = [1, 2].map(() => request(service).catch((error: Error) => error.name));
-    const queue = observed.get(name);
-    await turn();
-    expect(queue?.length()).toBe(1);
-    // Each item takes 500 bytes itself.
-    expect(queue?.bytes()).toBe(500 + bytes);
-    ended.reject(new Error('ended'));
-    await Promise.all(outcomes);
-  });
-});
-
-test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
-  const unblocked = Promise.withResolvers<void>();
-  const observed = new Map<string, ObservedQueue>();
-  const service = createPlantService({
-    repository: { list: (pages: unknown[]) => unblocked.promise.then(() => pages.map(() => ({ ids: [] }))) } as never,
-    limits: limitRequests(readConfig({ QUEUE_LIMIT: '2000' })),
-    observeQueue: (queue) => {
-      observed.set(queue.name ?? '', queue);
-      return {};
-    },
-  });
-  const list = () =>
-    service.list({ limit: 1000 }, stays).then(
-      () => 'done',
-      ({ name }: Error) => name,
-    );
-  const first = [list(), list()];
-  await turn();
-  expect(observed.get('pages')?.length()).toBe(0);
-  const waiting = Array.from({ length: 2001 }, list);
-  expect(observed.get('pages')).toMatchObject({ limits: { queueItems: 2000 } });
-  expect(observed.get('pages')?.length()).toBe(2000);
-  unblocked.resolve();
-  const outcomes = await Promise.all([...first, ...waiting]);
-  expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(2002);
-  expect(outcomes.at(-1)).toBe('overloaded');
 });
