@@ -8,19 +8,41 @@ import { fail, prepare, root, supportedNode } from './prepare.js';
 const FORWARDED_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']);
 
 /**
- * Prepares the checkout, then runs a script on a supported Node.js with the options in the script's first line. Needs no
- * second process, except before Node.js 22.15, which cannot replace its own.
+ * Prepares the checkout, then runs a script on a supported Node.js with the options in the script's first line.
  * @type {(script: string, options: string[], nodeOptions?: string[]) => Promise<void>}
  */
 export const launch = async (script, options, nodeOptions = []) => {
-  if (Number(process.versions.node.split('.')[0]) < 20)
-    fail(`needs Node.js 20 or later, and this is ${process.version}`);
+  assertNode('20');
   prepare();
   // Speeds up the next start of this process and its children.
   process.env.NODE_COMPILE_CACHE ||= join(root, 'node_modules', '.cache', 'compile');
   module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
-  const node = supportedNode();
-  const path = join(root, script);
+  await run(supportedNode(), join(root, script), options, nodeOptions);
+};
+
+/**
+ * Runs the JavaScript of an installed package, which has nothing to prepare.
+ * @type {(script: string, options: string[]) => Promise<void>}
+ */
+export const launchInstalled = async (script, options) => {
+  // The oldest that commander supports.
+  assertNode('22.12');
+  await run(process.execPath, join(root, script), options, []);
+};
+
+/** @param {string} oldest for example `22.12` */
+const assertNode = (oldest) => {
+  const [major = 0, minor = 0] = oldest.split('.').map(Number);
+  const [ownMajor = 0, ownMinor = 0] = process.versions.node.split('.').map(Number);
+  if (ownMajor < major || (ownMajor === major && ownMinor < minor))
+    fail(`needs Node.js ${oldest} or later, and this is ${process.version}`);
+};
+
+/**
+ * Needs no second process, except before Node.js 22.15, which cannot replace its own.
+ * @type {(node: string, path: string, options: string[], nodeOptions: string[]) => Promise<void>}
+ */
+const run = async (node, path, options, nodeOptions) => {
   const required = [...nodeOptions, ...optionsInFirstLine(path)];
   if (node === process.execPath && required.length === 0) {
     process.argv = [node, path, ...options];

@@ -1,5 +1,10 @@
 #!/usr/bin/env node
-import { launch } from './launch.js';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { launch, launchInstalled } from './launch.js';
+import { root } from './prepare.js';
 
-// The command line in a checkout, which it prepares first. In the image, src/main.ts itself is the command.
-await launch('src/main.ts', process.argv.slice(2));
+// The command line in a checkout, which it prepares first, or in an installed package. In the image, src/main.ts itself is the command.
+const options = process.argv.slice(2);
+if (existsSync(join(root, 'src'))) await launch('src/main.ts', options);
+else await launchInstalled('dist/main.js', options);

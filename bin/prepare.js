@@ -97,7 +97,8 @@ const readRecord = () => {
 
 const install = () => {
   process.stderr.write('Installing packages (about 330 MB to download, once) …\n');
-  const words = 'ci --include=dev --include=optional --ignore-scripts --no-audit --no-fund --loglevel=error';
+  const words =
+    'ci --include=dev --include=optional --ignore-scripts --no-dry-run --no-audit --no-fund --loglevel=error';
   const options = words.split(' ');
   // npm sets npm_execpath for its scripts. Outside of them, npm is on the PATH.
   const npm = process.env.npm_execpath;
@@ -108,7 +109,7 @@ const install = () => {
   if (existsSync(node) && !canStart(node)) rmSync(node);
 };
 
-/** Install scripts are disabled (see .npmrc). The embedded PostgreSQL needs its own, which links its libraries. */
+/** Install scripts do not run (record 0002). The embedded PostgreSQL needs its own, which links its libraries. */
 const linkLibraries = () => {
   for (const folder of unlinkedPackages())
     run(process.execPath, [join('scripts', 'hydrate-symlinks.js')], 'linking the libraries of PostgreSQL', folder);

@@ -1,18 +1,18 @@
 #!/usr/bin/env -S node --max-old-space-size=1024 --max-semi-space-size=32
 // bin/launch.js passes these options too. --max-semi-space-size=32 bears many clients (record 0034).
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { join } from 'node:path';
+import tls from 'node:tls';
 import { CommanderError } from 'commander';
 import { OutputError, print } from './commands/output.ts';
 import { createProgram } from './commands/program.ts';
-import { explainError } from './commands/with-database.ts';
+import { explainError, homeFolder } from './commands/with-database.ts';
 import { readConfig } from './config/config.ts';
 
 const EXIT_CODES = { success: 0, failure: 1, usageError: 2 };
 
 // No other file reads the environment.
-const envFile = resolve(import.meta.dirname, '..', '.env');
+const envFile = join(homeFolder, '.env');
 const given = Object.keys(process.env);
 if (existsSync(envFile)) process.loadEnvFile(envFile);
 const fromFile = Object.keys(process.env).filter((name) => !given.includes(name));
@@ -23,7 +23,7 @@ if (!process.env.DATABASE_URL) delete process.env.PGSSLNEGOTIATION;
 if (/[?&]sslrootcert=system(&|$)/m.test(`${process.env.DATABASE_URL}\n${process.env.DIRECT_URL}`)) {
   // For workers and Prisma Studio.
   process.env.NODE_USE_SYSTEM_CA = '1';
-  setDefaultCACertificates([...getCACertificates(), ...getCACertificates('system')]);
+  tls.setDefaultCACertificates([...tls.getCACertificates(), ...tls.getCACertificates('system')]);
 }
 
 let help = '';

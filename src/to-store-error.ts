@@ -7,7 +7,8 @@ import { ImportInterruptedError, toInterruption } from './imports/import-errors.
 export const toStoreError = (cause: unknown): StoreError => {
   if (cause instanceof StoreError) return cause;
   // An operation was aborted; the reason of its signal says why.
-  if (Error.isError(cause) && cause.name === 'AbortError' && cause.cause) return toStoreError(cause.cause);
+  const { name, cause: reason } = Object(cause) as Error;
+  if (name === 'AbortError' && reason) return toStoreError(reason);
   if (cause instanceof ImportInterruptedError) return toInterruption(cause, toStoreError(cause.cause));
   // Express cannot decode a parameter of the path.
   if (cause instanceof URIError) return new StoreError('parameterWrong', 'The path is not percent-encoded UTF-8.');

@@ -73,6 +73,7 @@ const count = (value: number) => Math.round(value).toLocaleString('en-US');
 
 const duration = (seconds: number): string => {
   const whole = Math.ceil(seconds);
-  const parts = { hours: Math.floor(whole / 3600), minutes: Math.floor(whole / 60) % 60, seconds: whole % 60 };
-  return new Intl.DurationFormat('en', { style: 'digital', hoursDisplay: 'auto' }).format(parts).replace(/^0/, '');
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  const parts = hours > 0 ? [hours, minutes, whole % 60] : [minutes, whole % 60];
+  return parts.map((part, index) => String(part).padStart(index === 0 ? 1 : 2, '0')).join(':');
 };

@@ -16,6 +16,6 @@ export const curlLine = (baseUrl: string, token: string): string =>
 export const announce = (baseUrl: string, token: string | undefined): void => {
   const usage = token
     ? `Access token:\n\n  ${token}\n\nStore a plant:\n\n  ${curlLine(baseUrl, token)}\n\nAPI documentation:\n\n  ${baseUrl}/docs\n`
-    : 'The access token of this machine was revoked or has expired. Create one: npx plant-store token create --name NAME\n';
+    : 'The access token of this machine was revoked or has expired. Create one (npx plant-store in a clone): plant-store token create --name NAME\n';
   print(`\nPlant Store listens on ${baseUrl}\n\n${usage}\n`).catch(() => {});
 };

@@ -18,8 +18,11 @@ import { note } from './output.ts';
 
 export const projectFolder = resolve(import.meta.dirname, '..', '..');
 
-/** The folder of the embedded PostgreSQL and the local token. A relative DATA_DIR is relative to the project. */
-export const dataFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => resolve(projectFolder, dataDir);
+/** The folder of `.env`. An installed package is JavaScript, and uses the current folder, since npm may delete its own. */
+export const homeFolder = import.meta.filename.endsWith('.js') ? process.cwd() : projectFolder;
+
+/** The folder of the embedded PostgreSQL and the local token. A relative DATA_DIR is relative to the one of `.env`. */
+export const dataFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => resolve(homeFolder, dataDir);
 
 /**
  * Calls `use` with the URL of the database: DATABASE_URL, or that of the embedded PostgreSQL, which runs until then. By

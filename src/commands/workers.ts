@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
@@ -22,7 +22,9 @@ type WorkersOptions = { count: number | 'auto'; databaseUrl: string; logger: Log
 export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOptions) => {
   let stopping = false;
   let metricsServer: ReturnType<typeof createMetricsServer> | undefined;
-  cluster.setupPrimary({ exec: join(import.meta.dirname, '..', 'main.ts'), args: ['serve'] });
+  // JavaScript in an installed package.
+  const main = `main${extname(import.meta.filename)}`;
+  cluster.setupPrimary({ exec: join(import.meta.dirname, '..', main), args: ['serve'] });
 
   const fork = () => {
     const worker = cluster.fork({ DATABASE_URL: databaseUrl });

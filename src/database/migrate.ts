@@ -73,9 +73,8 @@ const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   const connectionString = sessionUrl(withSchema(url, schema), settings);
   const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, lock_timeout: LOCK_TIMEOUT };
   const pool = retryWhileLocked(new Pool({ connectionString, max: 1, ...timeouts }), onWait);
-  await using stack = new AsyncDisposableStack();
   // The engine holds its lock until its connection closes.
-  stack.defer(() => pool.end());
+  await using _connection = { [Symbol.asyncDispose]: () => pool.end() };
   await endWithClient(pool);
   // PostgreSQL has it from 17 on.
   await pool.query("SELECT set_config(name, '0', FALSE) FROM pg_settings WHERE name = 'transaction_timeout'");

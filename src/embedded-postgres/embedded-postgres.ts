@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { OperationalError } from '../errors.ts';
 import { createCluster, loadBinaries } from './cluster.ts';
@@ -60,7 +60,8 @@ const SQLITE_BUSY = 5;
 export const tryLock = (path: string, mode: 'shared' | 'exclusive'): (() => void) | undefined => {
   let file: DatabaseSync | undefined;
   try {
-    file = new DatabaseSync(path);
+    // Not by an import, because Node.js 22 lacks it, or warns of it.
+    file = new (process.getBuiltinModule('node:sqlite').DatabaseSync)(path);
     // The first read takes the shared lock, not BEGIN.
     file.exec(mode === 'exclusive' ? 'BEGIN EXCLUSIVE' : 'BEGIN; SELECT count(*) FROM sqlite_schema');
     return () => file?.close();

