@@ -22,8 +22,7 @@ parent process serves those of all workers. [Monitor](../how-to/monitor.md) says
 type Described = { name: string; help: string; type: string; labelNames: string[] };
 
 /** Each kind of metric that createMetrics can make, as a service makes them. */
-const createAll = (): Registry =>
-  createMetrics({ config: { maxConnections: 0 }, readState: () => ({}) as never }).scrape();
+const createAll = (): Registry => createMetrics({ readState: () => ({}) as never }).scrape();
 
 const render = (metrics: Described[]) =>
   table(

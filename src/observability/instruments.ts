@@ -6,7 +6,7 @@ import type { MetricsOptions } from './metrics.ts';
 import { createMetricsServer } from './metrics-server.ts';
 
 type InstrumentsOptions = MetricsOptions & {
-  config: Pick<Config, 'metrics' | 'tracing' | 'maxConnections'>;
+  config: Pick<Config, 'metrics' | 'tracing'>;
   logger: Logger;
 };
 

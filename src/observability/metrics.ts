@@ -9,12 +9,12 @@ const SIZE_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 /** In seconds, from a flush to a fast disk to the default statement timeout. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What is read with each scrape. */
+/** The state of the service when metrics are read. */
 export type State = {
   /** Of database connections. `waiting`: the statements that wait for a connection. */
   pool: Record<'open' | 'idle' | 'waiting' | 'limit', number>;
-  /** `connections`: those that are open. The others are counted since the start. */
-  server: Record<'connections' | 'refusedConnections' | 'earlyRequests', number>;
+  /** `connections`: those that are open, of at most `maxConnections`. The others are counted since the start. */
+  server: Record<'connections' | 'maxConnections' | 'refusedConnections' | 'earlyRequests', number>;
   /** Since the start. */
   dropped: Record<'bodies' | 'responses', number>;
   droppedLines: number;
@@ -27,15 +27,92 @@ export type State = {
   inUse: Record<string, number> & Record<'imports' | 'exports', number>;
 };
 
+type Read = (state: State) => number | Record<string, number>;
+type Watched = [help: string, read: Read, label?: string];
+
+/** A number of each queue that has a name. */
+const ofQueues = (help: string, read: (queue: ObservedQueue) => number): Watched => {
+  const readAll = ({ queues }: State) =>
+    Object.fromEntries(queues.flatMap((queue) => (queue.name ? [[queue.name, read(queue)]] : [])));
+  return [help, readAll, 'queue'];
+};
+
+/** What the state shows: a number, or with a label one for each of its values. Those that only grow end in `_total`. */
+const WATCHED: Record<string, Watched> = {
+  plant_store_log_dropped_lines_total: [
+    'Log lines dropped because the log could not be written.',
+    ({ droppedLines }) => droppedLines,
+  ],
+  plant_store_queue_items: ofQueues('Requests waiting for a batch.', ({ length }) => length()),
+  plant_store_queue_limit_items: ofQueues(
+    'Maximum number of requests waiting for a batch (QUEUE_LIMIT).',
+    ({ limits }) => limits.queueItems,
+  ),
+  plant_store_queue_bytes: ofQueues('Approximate memory used by requests waiting for a batch.', ({ bytes }) => bytes()),
+  plant_store_queue_limit_bytes: ofQueues(
+    'Maximum memory for requests waiting for a batch.',
+    ({ limits }) => limits.queueBytes,
+  ),
+  plant_store_batches_under_way: ofQueues('Batches sent to PostgreSQL and still without a result.', ({ batches }) =>
+    batches(),
+  ),
+  plant_store_database_connections: [
+    'Open connections to PostgreSQL, by state: idle or used.',
+    ({ pool: { open, idle } }) => ({ idle, used: open - idle }),
+    'state',
+  ],
+  plant_store_database_connections_limit: [
+    'Maximum number of connections to PostgreSQL (DATABASE_CONNECTIONS).',
+    ({ pool }) => pool.limit,
+  ],
+  plant_store_database_waiting_statements: [
+    'Statements waiting for a connection to PostgreSQL.',
+    ({ pool }) => pool.waiting,
+  ],
+  plant_store_http_connections: ['Open connections of clients.', ({ server }) => server.connections],
+  plant_store_http_connections_limit: [
+    'Maximum number of open connections (MAX_CONNECTIONS).',
+    ({ server }) => server.maxConnections,
+  ],
+  plant_store_http_refused_connections_total: [
+    'Connections closed at once, because MAX_CONNECTIONS were open and none was idle.',
+    ({ server }) => server.refusedConnections,
+  ],
+  plant_store_http_early_requests_total: [
+    'Requests not carried out, because they came before the previous response on their connection was complete.',
+    ({ server }) => server.earlyRequests,
+  ],
+  plant_store_http_dropped_bodies_total: [
+    'Dropped bodies: all together held too much memory, and those of their token or address the most.',
+    ({ dropped }) => dropped.bodies,
+  ],
+  plant_store_http_dropped_responses_total: [
+    'Dropped responses: all together held too much memory, and those of their token or address the most.',
+    ({ dropped }) => dropped.responses,
+  ],
+  plant_store_import_rows_total: [
+    'Imported rows by outcome. Dry runs are not counted.',
+    ({ importedRows }) => importedRows,
+    'outcome',
+  ],
+  plant_store_exported_plants_total: ['Plants read for exports.', ({ exportedPlants }) => exportedPlants],
+  plant_store_imports_in_progress: ['Imports in progress.', ({ inUse }) => inUse.imports],
+  plant_store_exports_in_progress: ['Exports in progress.', ({ inUse }) => inUse.exports],
+  plant_store_in_use: [
+    'What requests hold at this moment, by resource. All are 0 while the service is idle.',
+    ({ inUse }) => inUse,
+    'resource',
+  ],
+};
+
 export type MetricsOptions = {
-  config: { maxConnections: number };
   /** The number of this process, if there are several: a label of its series, which the primary process serves. */
   worker?: number | undefined;
   readState: () => State;
 };
 
 /** The metrics for Prometheus. docs/reference/metrics.md is made from them. */
-export const createMetrics = ({ config, worker, readState }: MetricsOptions) => {
+export const createMetrics = ({ worker, readState }: MetricsOptions) => {
   const registry = new Registry();
   const registers = [registry];
   /** As of the last scrape. */
@@ -51,27 +128,6 @@ export const createMetrics = ({ config, worker, readState }: MetricsOptions) => 
     answer('metrics', () => scrape().getMetricsAsJSON());
   }
 
-  const watchWith =
-    (Kind: typeof Counter | typeof Gauge) =>
-    (name: string, help: string, read: () => number | Record<string, number>, label?: string) => {
-      const collect = () => {
-        metric.reset();
-        const found = read();
-        if (label === undefined) metric.inc(found as number);
-        else for (const [value, number] of Object.entries(found)) metric.inc({ [label]: value }, number);
-      };
-      const metric = new Kind({ name, help, labelNames: label ? [label] : [], registers, collect });
-    };
-  /** Shows a number of the state, or one for each value of a label. */
-  const watch = watchWith(Gauge);
-  /** Like `watch`, for numbers that only grow. */
-  const watchTotal = watchWith(Counter);
-  /** Shows a number of each queue that has a name. */
-  const watchQueues = (name: string, help: string, read: (queue: ObservedQueue) => number) => {
-    const readAll = () => state.queues.flatMap((queue) => (queue.name ? [[queue.name, read(queue)]] : []));
-    watch(name, help, () => Object.fromEntries(readAll()), 'queue');
-  };
-
   collectDefaultMetrics({ register: registry });
   new Gauge({
     name: 'plant_store_build_info',
@@ -79,106 +135,38 @@ export const createMetrics = ({ config, worker, readState }: MetricsOptions) => 
     labelNames: ['version', 'node_version'],
     registers,
   }).set({ version, node_version: process.versions.node }, 1);
-  watchTotal(
-    'plant_store_log_dropped_lines_total',
-    'Log lines dropped because the log could not be written.',
-    () => state.droppedLines,
-  );
   const requests = createRequestMetrics({ registry });
-  watchQueues('plant_store_queue_items', 'Requests waiting for a batch.', ({ length }) => length());
-  watchQueues(
-    'plant_store_queue_limit_items',
-    'Maximum number of requests waiting for a batch (QUEUE_LIMIT).',
-    ({ limits }) => limits.queueItems,
-  );
-  watchQueues('plant_store_queue_bytes', 'Approximate memory used by requests waiting for a batch.', ({ bytes }) =>
-    bytes(),
-  );
-  watchQueues(
-    'plant_store_queue_limit_bytes',
-    'Maximum memory for requests waiting for a batch.',
-    ({ limits }) => limits.queueBytes,
-  );
-  const batchSize = new Histogram({
+  const batches = { labelNames: ['queue'] as const, registers };
+  const size = new Histogram({
+    ...batches,
     name: 'plant_store_batch_items',
     help: 'Requests per batch, which is one statement.',
-    labelNames: ['queue'],
     buckets: SIZE_BUCKETS,
-    registers,
   });
-  const batchDuration = new Histogram({
+  const duration = new Histogram({
+    ...batches,
     name: 'plant_store_batch_duration_seconds',
     help: 'Time from sending a batch to PostgreSQL to its result, including retries.',
-    labelNames: ['queue'],
     buckets: DURATION_BUCKETS,
-    registers,
   });
-  watchQueues(
-    'plant_store_batches_under_way',
-    'Batches sent to PostgreSQL and still without a result.',
-    ({ batches }) => batches(),
-  );
-  watch(
-    'plant_store_database_connections',
-    'Open connections to PostgreSQL, by state: idle or used.',
-    () => ({ idle: state.pool.idle, used: state.pool.open - state.pool.idle }),
-    'state',
-  );
-  watch(
-    'plant_store_database_connections_limit',
-    'Maximum number of connections to PostgreSQL (DATABASE_CONNECTIONS).',
-    () => state.pool.limit,
-  );
-  watch(
-    'plant_store_database_waiting_statements',
-    'Statements waiting for a connection to PostgreSQL.',
-    () => state.pool.waiting,
-  );
-  watch('plant_store_http_connections', 'Open connections of clients.', () => state.server.connections);
-  watch(
-    'plant_store_http_connections_limit',
-    'Maximum number of open connections (MAX_CONNECTIONS).',
-    () => config.maxConnections,
-  );
-  watchTotal(
-    'plant_store_http_refused_connections_total',
-    'Connections closed at once, because MAX_CONNECTIONS were open and none was idle.',
-    () => state.server.refusedConnections,
-  );
-  watchTotal(
-    'plant_store_http_early_requests_total',
-    'Requests not carried out, because they came before the previous response on their connection was complete.',
-    () => state.server.earlyRequests,
-  );
-  for (const what of ['bodies', 'responses'] as const)
-    watchTotal(
-      `plant_store_http_dropped_${what}_total`,
-      `Dropped ${what}: all together held too much memory, and those of their token or address the most.`,
-      () => state.dropped[what],
-    );
-  watchTotal(
-    'plant_store_import_rows_total',
-    'Imported rows by outcome. Dry runs are not counted.',
-    () => state.importedRows,
-    'outcome',
-  );
-  watchTotal('plant_store_exported_plants_total', 'Plants read for exports.', () => state.exportedPlants);
-  watch('plant_store_imports_in_progress', 'Imports in progress.', () => state.inUse.imports);
-  watch('plant_store_exports_in_progress', 'Exports in progress.', () => state.inUse.exports);
-  watch(
-    'plant_store_in_use',
-    'What requests hold at this moment, by resource. All are 0 while the service is idle.',
-    () => state.inUse,
-    'resource',
-  );
+  for (const [name, [help, read, label]] of Object.entries(WATCHED)) {
+    const Kind: typeof Counter | typeof Gauge = name.endsWith('_total') ? Counter : Gauge;
+    const collect = () => {
+      metric.reset();
+      const found = read(state);
+      if (typeof found === 'number') metric.inc(found);
+      else for (const [value, number] of Object.entries(found)) metric.inc({ [`${label}`]: value }, number);
+    };
+    const metric = new Kind({ name, help, labelNames: label ? [label] : [], registers, collect });
+  }
 
   return {
     ...requests,
     /** Measures the batches of the queue of a given name. */
     observeBatches: (queue: string): QueueObserver => ({
       onBatch: (items) => {
-        batchSize.observe({ queue }, items);
-        return batchDuration.startTimer({ queue });
+        size.observe({ queue }, items);
+        return duration.startTimer({ queue });
       },
     }),
     /** @returns the registry, with the numbers of this moment */

@@ -97,8 +97,8 @@ export const createConnections = (options: ConnectionsOptions) => {
   };
 
   return {
-    /** The connections that are open, and since the start those that were refused and the requests that came too early. */
-    counts: () => ({ connections: open.size, refusedConnections, earlyRequests }),
+    /** The connections that are open and may be, and since the start those that were refused and the requests that came too early. */
+    counts: () => ({ connections: open.size, maxConnections, refusedConnections, earlyRequests }),
     add: (socket: Socket): void => {
       if (open.size >= maxConnections) makeRoomFor(socket);
       if (socket.destroyed) return;
