@@ -1,10 +1,11 @@
+import { z } from 'zod';
+
 /** One wrong field of a request. */
-export type FieldError = {
-  /** The field as a JSON Pointer (RFC 6901); empty for the whole body. */
-  pointer: string;
-  /** What the field must be. */
-  detail: string;
-};
+export const fieldErrorSchema = z.object({
+  pointer: z.string().describe('The field as a JSON Pointer (RFC 6901); empty for the whole body.'),
+  detail: z.string().describe('What the field must be.'),
+});
+type FieldError = z.infer<typeof fieldErrorSchema>;
 
 /** One kind of error. The OpenAPI document and the page /docs/errors are generated from it. */
 export type ErrorCode = {

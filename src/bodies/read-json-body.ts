@@ -15,9 +15,6 @@ const LARGE_BODY = 16_384;
 const FIRST_CAPACITY = 4096;
 const NOTHING = Buffer.alloc(0);
 
-/** Reads a body whole. @throws {StoreError} 1000, 1001, 1002, 1203, 1500 */
-export type BodyReader<Body> = (request: Request, response: Response) => Promise<Body>;
-
 /** What bodies may take. */
 export type BodyLimits = {
   /** The maximum size of a decompressed body, in bytes. */
@@ -34,7 +31,7 @@ type BodyReaderOptions<Body> = BodyLimits & {
 };
 
 /** Runs tasks one at a time, in order. After each, other events get a turn, so that small requests are not delayed. */
-export type InTurn = <Result>(task: () => Promise<Result>) => Promise<Result>;
+type InTurn = <Result>(task: () => Promise<Result>) => Promise<Result>;
 
 export const createTurns = (): InTurn => {
   let last: Promise<unknown> = Promise.resolve();
@@ -47,11 +44,12 @@ export const createTurns = (): InTurn => {
 
 /**
  * A compressed body is decompressed once it is complete, so a slow client holds only as much memory as it sent.
+ * @returns a function that reads a body whole. @throws {StoreError} 1000, 1001, 1002, 1203, 1500
  */
-export const createBodyReader = <Body>(options: BodyReaderOptions<Body>): BodyReader<Body> => {
+export const createBodyReader = <Body>(options: BodyReaderOptions<Body>) => {
   const { limit, hold, inTurn, mediaTypes, parse } = options;
   const maxSmall = Math.min(LARGE_BODY, limit);
-  return async (request, response) => {
+  return async (request: Request, response: Response): Promise<Body> => {
     readContentType(mediaTypes, request.headers['content-type']);
     const decompress = bodyDecompressor(request);
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;

@@ -18,8 +18,6 @@ type StreamOptions = {
   isCompressed?: boolean;
 };
 
-const sizeOf = (piece: Buffer) => piece.length + PIECE_OVERHEAD;
-
 /**
  * Reads the raw body of a request, with backpressure and without an overall timeout. Hands on all that has arrived, up to
  * MAX_MERGED. (Node's own iterator hands on each piece, and never sets the request flowing, so connections.ts would treat it as
@@ -55,7 +53,7 @@ export const streamBody = (
   const onData = (piece: Buffer) => {
     if (!limit.add(piece)) return fail(tooManyPieces());
     pieces.push(piece);
-    ahead += sizeOf(piece);
+    ahead += piece.length + PIECE_OVERHEAD;
     if (ahead > MAX_AHEAD) request.pause();
     wake();
   };

@@ -29,15 +29,14 @@ export const wholeNumber = (unit: string, minimum: number, maximum: number, fall
 
 const DURATION = 'a number of seconds, or a number with a unit (ms, s, m, h, d)';
 
-const milliseconds = (minimum: string, maximum: string) =>
+/** A duration in a range, in ms. */
+export const duration = (minimum: string, maximum: string, fallback: string) =>
   z
     .string()
     .transform((text) => parseDuration(text) ?? Number.NaN)
-    .refine((value) => value >= Number(parseDuration(minimum)) && value <= Number(parseDuration(maximum)));
-
-/** A duration in a range, in ms. */
-export const duration = (minimum: string, maximum: string, fallback: string) =>
-  milliseconds(minimum, maximum).prefault(fallback).describe(`a duration from ${minimum} to ${maximum}: ${DURATION}`);
+    .refine((value) => value >= Number(parseDuration(minimum)) && value <= Number(parseDuration(maximum)))
+    .prefault(fallback)
+    .describe(`a duration from ${minimum} to ${maximum}: ${DURATION}`);
 
 /**
  * Whether a URL can be read in one way only. A password with an unencoded `/`, `?` or `#` ends the authority too early, and its rest

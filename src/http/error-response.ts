@@ -1,15 +1,10 @@
 import { z } from 'zod';
-import { errors, type StoreError } from '../errors.ts';
+import { errors, fieldErrorSchema, type StoreError } from '../errors.ts';
 
 /** Error, the default body of every error response (specification §2). */
 export const errorSchema = z.object({
   error: z.int32().meta({ format: 'int32', description: 'A stable code. Codes are never reused.' }),
   message: z.string().describe('What is wrong and what is expected. Names every wrong field.'),
-});
-
-const fieldErrorSchema = z.object({
-  pointer: z.string().describe('The field as a JSON Pointer (RFC 6901); empty for the whole body.'),
-  detail: z.string().describe('What the field must be.'),
 });
 
 /** The body for clients that accept `application/problem+json` (RFC 9457). */
