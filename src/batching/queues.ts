@@ -12,7 +12,7 @@ export type Statement<Result> = {
 };
 
 /**
- * Sends a statement when it is its turn, in the trace of its request.
+ * Sends a statement when it is its turn.
  * @throws {StoreError} 1500 the late error, or any error of `send`
  */
 export type StatementQueue = <Result>(statement: Statement<Result>) => Promise<Result>;

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { BatchLimits } from '../batching/batch-queue.ts';
@@ -79,6 +80,14 @@ test('tries one write of a plant at a time, in order, and those of others meanwh
   attempts.get('b')?.resolve('b');
   expect(await Promise.all(outcomes)).toEqual(['a', 'b', 'c']);
   expect([locked.count(), locked.has(1n)]).toEqual([0, false]);
+});
+
+test('each write is tried in the context of its request, so that its spans belong to it', async () => {
+  const locked = create();
+  const request = new AsyncLocalStorage<string>();
+  const write = { bytes: 0, timeLeft: () => 10_000, send: async () => request.getStore() };
+  const retry = (name: string) => request.run(name, () => locked.retry(1n, undefined, write));
+  expect(await Promise.all(['a', 'b', 'c'].map(retry))).toEqual(['a', 'b', 'c']);
 });
 
 test('once a plant is free, its writes follow one another without pauses', async () => {

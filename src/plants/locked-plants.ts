@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout } from 'node:timers/promises';
 import type { BatchLimits } from '../batching/batch-queue.ts';
 import { createStatementQueue, type Statement, type StatementQueue } from '../batching/queues.ts';
@@ -82,7 +83,9 @@ export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: Loc
       writes++;
       bytes += write.bytes;
       try {
-        return await plant.queue({ ...write, send: () => tryUntilUnlocked(write), timeout: write.timeLeft() });
+        // In the trace of its own request, although the end of another write sends it.
+        const send = AsyncLocalStorage.bind(() => tryUntilUnlocked(write));
+        return await plant.queue({ ...write, send, timeout: write.timeLeft() });
       } finally {
         writes--;
         bytes -= write.bytes;
