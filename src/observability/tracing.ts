@@ -231,22 +231,18 @@ const summarize = (sql: string): string => {
 };
 
 /**
- * Makes an import or export one span, a child of the request's. Its statements get no spans: there is one for every hundred
- * to thousands of rows, however many rows there are.
+ * Makes an import or export one span, a child of the request's. Its statements get no spans, because they have connections of
+ * their own: there is one for every hundred to thousands of rows.
  */
 const createBulkTracing =
   ({ tracer }: { tracer: Tracer }): BulkTrace =>
   (name, run) => {
     const span = tracer.startSpan(name);
-    const note = (values: Record<string, number | string>) => {
+    const ended = run((values) => {
       for (const [key, value] of Object.entries(values))
         span.setAttribute(`plant_store.${name}.${toSnake(key)}`, value);
-    };
-    const withoutSpan = trace.deleteSpan(context.active());
-    return endWith(
-      span,
-      context.with(withoutSpan, () => run(note)),
-    );
+    });
+    return endWith(span, ended);
   };
 
 /** https://opentelemetry.io/docs/specs/semconv/general/naming/ */
