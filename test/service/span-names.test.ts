@@ -54,7 +54,9 @@ test('every connection is called plant-store in pg_stat_activity, unless its URL
   await service.agent.get('/readyz');
   await service.request('get', '/plants');
   expect(await names()).toEqual(['plant-store']);
-  const other = await start({}, { databaseUrl: `${database.url}?application_name=own` });
+  const url = new URL(database.url);
+  url.searchParams.set('application_name', 'own');
+  const other = await start({}, { databaseUrl: url.href });
   await other.agent.get('/readyz');
   expect((await names()).sort()).toEqual(['own', 'plant-store']);
 });
