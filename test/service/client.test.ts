@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createPlantClient, type NewPlant, type PlantClient, type Problem } from '../../client/plant-client.ts';
-import { createRetryingFetch } from '../../client/retry.ts';
-import { onCitus, testUnless } from '../support/skip.ts';
+import { onCitus } from '../support/skip.ts';
 import type { TestService } from '../support/test-service.ts';
-import { useTestServices } from '../support/use-test-service.ts';
+import { useTestService, useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 test('openapi-types.ts was generated from the current openapi.json (if not: npm run generate)', () => {
@@ -27,20 +26,22 @@ test('importing the client says what it needs if JSON cannot keep the digits of 
 });
 
 const noKeys = onCitus('keys are refused');
-const start = useTestServices();
+const service = useTestService({ BASE_PATH: '/api/v1' });
+const startService = useTestServices();
+const clientOf = ({ baseUrl, token }: TestService, options: Partial<Parameters<typeof createPlantClient>[0]> = {}) =>
+  createPlantClient({ baseUrl: `${baseUrl}/api/v1`, token, ...options });
+let plants: PlantClient;
+beforeEach(async () => {
+  plants = clientOf(service);
+  service.log.splice(0);
+  await service.database.query('TRUNCATE plants');
+});
 
 describe.each([9_223_372_036_854_775_807n, 9_007_199_254_740_993n, -9_223_372_036_854_775_808n])(
   'the plant %s',
   (id) => {
-    let service: TestService;
-    let plants: PlantClient;
-    beforeEach(async () => {
-      service = await start({ BASE_PATH: '/api/v1' });
-      plants = createPlantClient({
-        baseUrl: `${service.baseUrl}/api/v1`,
-        token: service.token,
-        retry: noKeys === undefined,
-      });
+    beforeEach(() => {
+      plants = clientOf(service, { retry: noKeys === undefined });
     });
 
     test('is created, read, listed, replaced, patched and deleted with a bigint id', async () => {
@@ -90,14 +91,13 @@ describe.each([9_223_372_036_854_775_807n, 9_007_199_254_740_993n, -9_223_372_03
 );
 
 test('the client converts an Error that Express does not send to problem details', async () => {
-  const service = await start();
   // Node.js refuses a header that is too large before Express sees it.
   const fetchTooLarge = (request: Request) => {
     request.headers.set('X-Large', 'x'.repeat(20_000));
     return fetch(request);
   };
-  const plants = createPlantClient({ baseUrl: service.baseUrl, token: service.token, fetch: fetchTooLarge });
-  expect((await plants.GET('/plants')).error).toEqual({
+  const client = clientOf(service, { fetch: fetchTooLarge });
+  expect((await client.GET('/plants')).error).toEqual({
     type: 'about:blank',
     title: 'Bad Request',
     status: 400,
@@ -107,8 +107,6 @@ test('the client converts an Error that Express does not send to problem details
 });
 
 test('plants that match are changed and deleted, with bigint ids', async () => {
-  const service = await start();
-  const plants = createPlantClient({ baseUrl: service.baseUrl, token: service.token });
   await service.database.query(
     "INSERT INTO plants VALUES (9007199254740993, 'Fir', 'a'), (2, 'Fir', 'a'), (3, 'Fir', 'a')",
   );
@@ -125,127 +123,7 @@ test('plants that match are changed and deleted, with bigint ids', async () => {
   expect((await plants.DELETE('/plants')).error?.code).toBe(1005);
 });
 
-describe('retries', () => {
-  const body = { id: 1n, name: 'Fir' };
-  /** A client whose attempts have these outcomes, then those of the service. Pauses take no time. */
-  const createRetrying = (service: TestService, outcomes: (Response | Error | 'lost')[]) => {
-    const sent: { key: string | null; body: string }[] = [];
-    const pauses: number[] = [];
-    const attempt = async (request: Request) => {
-      sent.push({ key: request.headers.get('Idempotency-Key'), body: await request.clone().text() });
-      const outcome = outcomes.shift();
-      if (outcome instanceof Error) throw outcome;
-      if (outcome instanceof Response) return outcome;
-      const response = await fetch(request);
-      if (outcome === 'lost') throw new TypeError('fetch failed');
-      return response;
-    };
-    const pause = async (milliseconds: number) => void pauses.push(milliseconds);
-    const retrying = createRetryingFetch({ fetch: attempt, pause, random: () => 1 });
-    const { baseUrl, token } = service;
-    return { sent, pauses, plants: createPlantClient({ baseUrl, token, fetch: retrying, retry: false }) };
-  };
-  const answer = (status: number, headers: Record<string, string> = {}) => new Response('', { status, headers });
-
-  testUnless(noKeys, 'a change whose response was lost is sent again with its key, and carried out once', async () => {
-    const service = await start();
-    const { plants, sent, pauses } = createRetrying(service, [
-      new TypeError('fetch failed'),
-      'lost',
-      answer(503, { 'Retry-After': '1' }),
-      answer(429, { 'Retry-After': '7' }),
-      answer(409, { 'Retry-After': '1' }),
-    ]);
-    const { data, response } = await plants.POST('/plants', { body });
-    expect([data, response.headers.get('Idempotent-Replayed')]).toEqual([{ name: 'Fir' }, 'true']);
-    expect(sent).toHaveLength(6);
-    expect(new Set(sent.map((request) => JSON.stringify(request))).size).toBe(1);
-    expect(sent[0]?.key).toMatch(/^[0-9a-f]{32}$/);
-    expect(pauses).toEqual([250, 500, 2000, 9000, 5000]);
-  });
-
-  test('six attempts at most; the last response or error is the result', async () => {
-    const service = await start();
-    const busy = createRetrying(
-      service,
-      Array(7)
-        .fill(null)
-        .map(() => answer(503)),
-    );
-    expect((await busy.plants.GET('/plants')).response.status).toBe(503);
-    expect(busy.sent.map(({ key }) => key)).toEqual(Array(6).fill(null));
-    const lost = createRetrying(service, Array(7).fill(new TypeError('fetch failed')));
-    await expect(lost.plants.POST('/plants', { body })).rejects.toThrow('fetch failed');
-    expect(lost.sent).toHaveLength(6);
-  });
-
-  test.each([400, 401, 404, 409, 422, 500])('%i is not repeated', async (status) => {
-    const { plants, sent } = createRetrying(await start(), [answer(status)]);
-    expect((await plants.POST('/plants', { body })).response.status).toBe(status);
-    expect(sent).toHaveLength(1);
-  });
-
-  test.each(['DELETE', 'PATCH'] as const)('a %s of many plants has no key and is not repeated', async (method) => {
-    const { plants, sent } = createRetrying(await start(), [answer(503)]);
-    const params = { query: { tag: 'x', limit: 1 } };
-    const { response } =
-      method === 'PATCH' ? await plants.PATCH('/plants', { params, body }) : await plants.DELETE('/plants', { params });
-    expect([response.status, sent.map(({ key }) => key)]).toEqual([503, [null]]);
-  });
-
-  test('a pause of more than a minute is not waited for', async () => {
-    const { plants, sent } = createRetrying(await start(), [answer(429, { 'Retry-After': '61' })]);
-    expect((await plants.POST('/plants', { body })).response.status).toBe(429);
-    expect(sent).toHaveLength(1);
-  });
-
-  test('a signal ends an attempt and a pause; a new change has a new key; an own key is kept', async () => {
-    const keys: (string | null)[] = [];
-    const plants = createPlantClient({
-      baseUrl: 'http://127.0.0.1:1',
-      token: '',
-      fetch: async ({ headers }) => {
-        keys.push(headers.get('Idempotency-Key'));
-        return answer(503, { 'Retry-After': '50' });
-      },
-    });
-    for (const key of [undefined, undefined, 'mine']) {
-      const controller = new AbortController();
-      const params = { header: { ...(key && { 'Idempotency-Key': key }) } };
-      const change = plants.POST('/plants', { body, params, signal: controller.signal });
-      await waitUntil('the attempt', () => keys.length > 0);
-      controller.abort(new Error('enough'));
-      await expect(change).rejects.toThrow('enough');
-      expect(keys).toHaveLength(1);
-      expect(keys[0]).toEqual(key ?? expect.stringMatching(/^[0-9a-f]{32}$/));
-      keys.length = 0;
-    }
-  });
-});
-
-test('a signal that is aborted while a response is dropped ends the pause after it', async () => {
-  const controller = new AbortController();
-  let attempts = 0;
-  const retryingFetch = createRetryingFetch({
-    fetch: async () => {
-      attempts += 1;
-      const body = new ReadableStream({ cancel: () => controller.abort(new Error('enough')) });
-      return new Response(body, { status: 503, headers: { 'Retry-After': '5' } });
-    },
-  });
-  const request = new Request('http://127.0.0.1:1', { signal: controller.signal });
-  await expect(retryingFetch(request)).rejects.toThrow('enough');
-  expect(attempts).toBe(1);
-});
-
 describe('import and export', () => {
-  let service: TestService;
-  let plants: PlantClient;
-  beforeEach(async () => {
-    service = await start({ BASE_PATH: '/api/v1' });
-    plants = createPlantClient({ baseUrl: `${service.baseUrl}/api/v1`, token: service.token });
-  });
-
   /** Plants whose ids exceed the precision of a double. */
   const many = (count: number) =>
     Array.from({ length: count }, (_, index) => ({
@@ -278,7 +156,7 @@ describe('import and export', () => {
   });
 
   test('reports errors as problem details', async () => {
-    const client = createPlantClient({ baseUrl: `${service.baseUrl}/api/v1`, token: 'wrong' });
+    const client = clientOf(service, { token: 'wrong' });
     expect((await client.importPlants([])).error).toMatchObject({ status: 401, code: 1101 });
     await expect(client.exportPlants().next()).rejects.toMatchObject({
       message: expect.stringMatching(/^The token is wrong, expired or revoked\./),
@@ -288,7 +166,7 @@ describe('import and export', () => {
 
   test("says that a proxy's error page is not from the service", async () => {
     const fetch = async () => new Response('<h1>Bad Gateway</h1>', { status: 502 });
-    const client = createPlantClient({ baseUrl: service.baseUrl, token: service.token, fetch });
+    const client = clientOf(service, { fetch });
     const message = 'The response has status 502 and is not from Plant Store.';
     await expect(client.importPlants([])).rejects.toThrow(message);
     await expect(client.exportPlants().next()).rejects.toThrow(message);
@@ -303,15 +181,14 @@ describe('import and export', () => {
   });
 
   test('throws if the export is incomplete', async () => {
-    await service.database.query(
-      `INSERT INTO plants SELECT id, repeat('x', 10000) FROM generate_series(1, 4000) AS id`,
-    );
+    const own = await startService({ BASE_PATH: '/api/v1' });
+    await own.database.query(`INSERT INTO plants SELECT id, repeat('x', 10000) FROM generate_series(1, 4000) AS id`);
     const read = async () => {
       let count = 0;
-      for await (const { id } of plants.exportPlants()) {
+      for await (const { id } of clientOf(own).exportPlants()) {
         expect(id).toBe(BigInt(++count));
         if (count > 1) continue;
-        await service.database.query(
+        await own.database.query(
           'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
         );
       }

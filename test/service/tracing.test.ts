@@ -9,7 +9,6 @@ import { waitForWrites } from '../support/wait-for-writes.ts';
 const CLIENT_TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CLIENT_SPAN = 'b7ad6b7169203331';
 const SAMPLED = `00-${CLIENT_TRACE}-${CLIENT_SPAN}-01`;
-const NOT_SAMPLED = `00-${CLIENT_TRACE}-${CLIENT_SPAN}-00`;
 
 let collector: Awaited<ReturnType<typeof startCollector>>;
 let service: TestService;
@@ -238,101 +237,4 @@ test('a batch is part of the trace of its first plant, and the other plants link
   expect(queueOf(fifth)?.links).toEqual([batch?.spanId]);
   // In ns. The third waited for the others to arrive and for the lock.
   expect(Number((queueOf(third)?.end ?? 0n) - (queueOf(third)?.start ?? 0n))).toBeGreaterThan(waited * 1e6);
-});
-
-test('OpenTelemetry reads its standard variables', async () => {
-  const variables = {
-    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector',
-    OTEL_SERVICE_NAME: 'plants-of-the-north',
-    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=staging',
-  };
-  Object.assign(process.env, variables);
-  try {
-    await start();
-    await service.agent.get('/livez');
-    const { named } = await sent();
-    expect(collector.requests[0]).toMatchObject({ path: '/v1/traces', headers: { authorization: 'Bearer collector' } });
-    expect(named('GET /livez').resource).toMatchObject({
-      'service.name': 'plants-of-the-north',
-      'service.version': '1.0.0',
-      'deployment.environment.name': 'staging',
-    });
-  } finally {
-    for (const name of Object.keys(variables)) delete process.env[name];
-  }
-});
-
-describe('sampling', () => {
-  test('follows the client by default', async () => {
-    await start();
-    const response = await service.post({ id: 1, name: 'Fir' }, { traceparent: NOT_SAMPLED, 'X-Request-Id': 'quiet' });
-    expect(response.headers.traceresponse).toMatch(new RegExp(`^00-${CLIENT_TRACE}-[0-9a-f]{16}-00$`));
-    expect(traceOf('quiet')).toBe(CLIENT_TRACE);
-    expect((await sent()).spans).toEqual([]);
-  });
-
-  test.each([
-    ['always_on', '', NOT_SAMPLED, true],
-    ['always_off', '', SAMPLED, false],
-    ['parentbased_always_off', '', SAMPLED, true],
-    ['traceidratio', '0', SAMPLED, false],
-    ['traceidratio', '1', NOT_SAMPLED, true],
-    ['parentbased_traceidratio', '0', SAMPLED, true],
-    ['parentbased_traceidratio', '0', '', false],
-    ['xray', 'endpoint=http://localhost:2000', NOT_SAMPLED, false],
-    ['xray', 'endpoint=http://localhost:2000', SAMPLED, true],
-    ['traceidratio', '50%', NOT_SAMPLED, true],
-    ['traceidratio', '1.0', NOT_SAMPLED, true],
-  ])(
-    'OTEL_TRACES_SAMPLER=%s OTEL_TRACES_SAMPLER_ARG=%s with the client header %j: %s',
-    async (sampler, ratio, header, is) => {
-      await start({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio });
-      await service.agent.get('/livez').set('traceparent', header);
-      expect((await sent()).spans.map(({ name }) => name)).toEqual(is ? ['GET /livez'] : []);
-    },
-  );
-});
-
-test.each([
-  ['xray', 'endpoint=x', ['OTEL_TRACES_SAMPLER is not supported; parentbased_always_on is used']],
-  ['traceidratio', '1.1', ['OTEL_TRACES_SAMPLER_ARG is not a fraction, 0 to 1; 1 is used']],
-  ['parentbased_traceidratio', '.5', []],
-  ['always_on', '50%', []],
-  ['Always_Off', '1', []],
-])('the sampler %s with %s: a warning if the service does not know it', async (sampler, argument, warnings) => {
-  await start({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: argument });
-  expect(service.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual(warnings);
-});
-
-test('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is, in place of the endpoint of all signals', async () => {
-  await start({
-    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.endpoint}/own/path`,
-    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x',
-  });
-  await service.agent.get('/livez');
-  await sent();
-  expect(collector.requests[0]).toMatchObject({ path: '/own/path' });
-});
-
-test.each(['true', 'TRUE'])('OTEL_SDK_DISABLED=%s: no traces', async (value) => {
-  await start({ OTEL_SDK_DISABLED: value });
-  expect((await service.agent.get('/livez')).headers).not.toHaveProperty('traceresponse');
-});
-
-test.each([
-  ['none', 'without traceresponse', []],
-  ['OTLP', 'with traceresponse', []],
-  ['console', 'with traceresponse', ['OTEL_TRACES_EXPORTER is not supported; otlp is used']],
-])('OTEL_TRACES_EXPORTER=%s: %s', async (exporter, expected, warnings) => {
-  await start({ OTEL_TRACES_EXPORTER: exporter });
-  const { headers } = await service.agent.get('/livez');
-  expect(`${'traceresponse' in headers ? 'with' : 'without'} traceresponse`).toBe(expected);
-  expect(service.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual(warnings);
-});
-
-test('without OTEL_EXPORTER_OTLP_ENDPOINT there are no traces, and no trace ids in responses and log lines', async () => {
-  service = await startService();
-  const response = await service.post({ id: 1, name: 'Fir' }, { traceparent: SAMPLED, 'X-Request-Id': 'plain' });
-  expect(response.headers).not.toHaveProperty('traceresponse');
-  expect(service.log.find(({ requestId }) => requestId === 'plain')).not.toHaveProperty('traceId');
 });
