@@ -63,8 +63,10 @@ test('dropped requests without a token by their address', () => {
   expect(dropped).toEqual(['fast']);
 });
 
-test('one alone may hold more than the limit', () => {
-  const { hold, dropped } = start();
+test('one alone may hold more than the limit, also once others have left', () => {
+  const { hold, close, dropped } = start();
+  hold('earlier', 1, b);
+  close('earlier');
   hold('large', 2 * LIMIT, a);
   expect(dropped).toEqual([]);
   hold('next', 1, b);

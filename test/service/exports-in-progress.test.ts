@@ -125,6 +125,16 @@ describe('an export', () => {
     slow.destroy();
   });
 
+  test('whose client reads nothing is disconnected after a time of its own, however long REQUEST_TIMEOUT is', async () => {
+    const requestLimits = { connectionCheckInterval: 100, exports: { ...EXPORTS, stallTimeout: 200 } };
+    await client.start({ REQUEST_TIMEOUT: '3600' }, { requestLimits });
+    await insertMany(8000);
+    const stalled = await openExport();
+    await waitUntil('it to begin', async () => (await transactions()) === 1);
+    await waitUntil('its end', async () => (await transactions()) === 0);
+    expect((await readToEnd(stalled)).endsWith(LAST_CHUNK)).toBe(false);
+  });
+
   test('fails with an Error if the database is not migrated or unreachable', async () => {
     await client.start();
     await client.service.database.query('ALTER TABLE plants RENAME TO other');
