@@ -51,8 +51,8 @@ describe('CONNECT while a response is in progress closes the connection at once,
     ['behind requests that come too early', () => largePage() + get('/livez').repeat(3) + TUNNEL, ''],
     ['behind a request with Upgrade', () => largePage().replace('\r\n\r\n', '\r\nUpgrade: x\r\n\r\n') + TUNNEL, ''],
   ])('%s', async (_title, text, rest) => {
-    service = await startPatient({ MAX_CONNECTIONS: '40' });
-    for (let count = 0; count < 40; count++) await open(text(), rest);
+    service = await startPatient({ MAX_CONNECTIONS: '10' });
+    for (let count = 0; count < 10; count++) await open(text(), rest);
     for (const socket of sockets) socket.end();
     const isFree = async () => (await fetch(`${service.baseUrl}/livez`).catch(() => undefined))?.status === 200;
     await waitUntil('a free connection', isFree);
