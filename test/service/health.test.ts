@@ -4,6 +4,7 @@ import { waitForBlocked } from '../support/lock-table.ts';
 import { onCitus, testUnless } from '../support/skip.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { useTestServices } from '../support/use-test-service.ts';
+import { watchPostgres } from '../support/watched-postgres.ts';
 
 const start = useTestServices();
 
@@ -101,6 +102,26 @@ describe('GET /livez and GET /readyz', () => {
     // Sessions that are open remain read-only, as in a failover after which the address leads to the new primary.
     await administer(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
     expect((await service.agent.get('/readyz')).status).toBe(200);
+  });
+
+  test('live but not ready, code 1501, within the time of a look-up, if the database says nothing', async () => {
+    const { url, drop } = await createTestDatabase();
+    const postgres = await watchPostgres(url);
+    await using stack = new AsyncDisposableStack();
+    stack.defer(drop);
+    stack.defer(postgres.close);
+    const requestLimits = { lookUpTimeout: 500 };
+    const service = await start({ REQUEST_TIMEOUT: '3600' }, { databaseUrl: postgres.url, requestLimits });
+    expect((await service.agent.get('/readyz')).status).toBe(200);
+    postgres.silence();
+    // It may still get something.
+    await service.agent.get('/readyz');
+    for (let probe = 0; probe < 2; probe++) {
+      const { status, body } = await service.agent.get('/readyz').timeout(10_000);
+      expect([status, body.error]).toEqual([503, 1501]);
+    }
+    expect((await service.agent.get('/livez')).status).toBe(200);
+    await service.stopServer();
   });
 
   test('live but not ready without a database, code 1501; ready again once it is back', async () => {
