@@ -1,4 +1,5 @@
-import { createGunzip } from 'node:zlib';
+import { pipeline } from 'node:stream';
+import { createGzip } from 'node:zlib';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import { decodeText } from '../imports/decode-text.ts';
 import { importSummarySchema, NO_COUNTS } from '../imports/import.ts';
@@ -50,33 +51,34 @@ const toInterruptedOutcome = (
 };
 
 const headersOf = ({ format, isCompressed }: ImportFile, encoding: string): Record<string, string> => {
-  if (format === 'json') return { 'Content-Type': 'application/x-ndjson' };
   const type = format === 'csv' ? 'text/csv' : 'application/x-ndjson';
-  return { 'Content-Type': `${type}; charset=${encoding}`, ...(isCompressed && { 'Content-Encoding': 'gzip' }) };
+  const charset = format === 'json' ? 'utf-8' : encoding;
+  return { 'Content-Type': `${type}; charset=${charset}`, ...(isCompressed && { 'Content-Encoding': 'gzip' }) };
 };
 
 type Reading = { signal: AbortSignal; onBytes: (count: number) => void; onRows: (count: number) => void };
 
-/** Sends a compressed file as it is, and decompresses it to count its rows only. */
+/** A compressed file is compressed again, after its rows were counted. */
 async function* readBody(file: ImportFile, encoding: string, { signal, onBytes, onRows }: Reading) {
-  const { name, format, isCompressed } = file;
-  if (format === 'json') return yield* arrayLines(readFileBytes(name, file, { signal, onBytes }), encoding, onRows);
-  const countRows = (bytes: Buffer) => onRows(countLineFeeds(bytes));
-  const counted = createGunzip()
-    .on('data', countRows)
-    .on('error', () => {});
-  for await (const bytes of readFileBytes(name, { isCompressed: false }, { signal, onBytes })) {
-    if (!isCompressed) countRows(bytes);
-    else await new Promise((resolve) => counted.write(bytes, resolve));
-    yield bytes;
-  }
+  const bytes = readFileBytes(file.name, file, { signal, onBytes });
+  const lines = countRows(file.format === 'json' ? arrayLines(bytes, encoding) : bytes, onRows);
+  yield* file.isCompressed ? (pipeline(lines, createGzip({ level: 1 }), () => {}) as AsyncIterable<Buffer>) : lines;
 }
 
 /** A service takes no array of more than its BODY_LIMIT. An element and its line have the same number. */
-async function* arrayLines(bytes: AsyncIterable<Buffer>, encoding: string, onRows: (count: number) => void) {
+async function* arrayLines(bytes: AsyncIterable<Buffer>, encoding: string) {
   for (const element of await readArray(decodeText(bytes, encoding), MAX_ARRAY_BYTES)) {
+    const plant = element as { id?: unknown } | null;
+    // It is no int64, but could be rounded to one. A string fails.
+    if (typeof plant?.id === 'number') plant.id = String(plant.id);
     yield Buffer.from(`${stringifyExact(element)}\n`);
-    onRows(1);
+  }
+}
+
+async function* countRows(pieces: AsyncIterable<Buffer>, onRows: (count: number) => void) {
+  for await (const bytes of pieces) {
+    onRows(countLineFeeds(bytes));
+    yield bytes;
   }
 }
 

@@ -64,13 +64,13 @@ const run = async ({ command, action, patch, options }: Run, { config, environme
   const query = given.filter((entry): entry is [string, string | string[]] => entry[1] !== undefined);
   const request = asUsage(command, () => toRequest(action, query, patch));
   const service = serviceOf(command, options, environment);
-  const count = service
-    ? await interruptible((signal) => askService(service, { action, query, patch, signal }))
-    : await askDatabase(config(), (plants) =>
-        action.done === 'count' || dryRun
-          ? plants.count(request, () => false)
-          : plants.changeMany(request, () => false),
-      );
+  const isChange = action.done !== 'count' && !dryRun;
+  // The first Ctrl-C does not end a statement, which takes a few seconds at most, and whose outcome would not be known.
+  const count = await interruptible((signal) =>
+    service
+      ? askService(service, { action, query, patch, signal, isChange })
+      : askDatabase(config(), (plants) => plants[isChange ? 'changeMany' : 'count'](request, () => false)),
+  );
   const text =
     action.done === 'count' ? String(count) : `${dryRun ? 'Dry run: ' : ''}${formatCount(count)} ${action.done}`;
   await print(json ? `${JSON.stringify({ [action.done]: count })}\n` : `${text}\n`);
@@ -94,9 +94,16 @@ const asUsage = <Result>(command: Command, parse: () => Result): Result => {
   }
 };
 
-type Asking = { action: Action; query: [string, string | string[]][]; patch: string | undefined; signal: AbortSignal };
+type Asking = Pick<Run, 'action' | 'patch'> & {
+  query: [string, string | string[]][];
+  signal: AbortSignal;
+  isChange: boolean;
+};
 
-const askService = async (service: RemoteService, { action, query, patch, signal }: Asking): Promise<number> => {
+const askService = async (
+  service: RemoteService,
+  { action, query, patch, signal, isChange }: Asking,
+): Promise<number> => {
   const { method, path, done } = action;
   const parameters = query.flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
   try {
@@ -112,9 +119,11 @@ const askService = async (service: RemoteService, { action, query, patch, signal
     const result = await readResult(response, service, z.object({ [done]: z.int().min(0) }));
     return result[done] as number;
   } catch (error) {
-    if (!(error instanceof RemoteError) || !error.mayBeDone) throw error;
+    if (!(error instanceof RemoteError)) throw error;
     const reason = signal.aborted ? 'Interrupted.' : error.message;
-    throw new OperationalError(`${reason} It is not known whether plants were changed.`);
+    throw new OperationalError(
+      isChange && error.mayBeDone ? `${reason} It is not known whether plants were changed.` : reason,
+    );
   }
 };
 
@@ -128,7 +137,7 @@ const askDatabase = (config: Config, ask: (plants: PlantService) => Promise<numb
         const repository = createPlantRepository({ database, responses });
         return ask(createPlantService({ repository, limits }));
       },
-      limits.statementTimeout,
+      limits,
     ),
   );
 };

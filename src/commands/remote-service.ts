@@ -50,23 +50,32 @@ export const send = async ({ url, token, agent }: RemoteService, request: Remote
   const own = { Authorization: `Bearer ${token}`, Accept: 'application/json', 'User-Agent': `plant-store/${version}` };
   const options = { method, headers: { ...own, ...headers }, agent };
   const outgoing = (target.protocol === 'https:' ? https : http).request(target, options);
-  const abort = () => outgoing.destroy(signal.reason);
+  // Before it has a socket, a request that is destroyed emits nothing.
+  const stopping = new AbortController();
+  const stop = (error: Error) => {
+    outgoing.destroy(error);
+    stopping.abort(error);
+  };
+  const abort = () => stop(signal.reason);
   signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
   outgoing.once('close', () => signal.removeEventListener('abort', abort));
   outgoing.setSocketKeepAlive(true, KEEP_ALIVE_DELAY);
   const timer = setTimeout(() => {
     const { connecting = true, secureConnecting = false } = (outgoing.socket ?? {}) as Partial<Connecting>;
-    if (connecting || secureConnecting) outgoing.destroy(new Error(`no connection within ${CONNECT_TIMEOUT / 1000} s`));
+    if (connecting || secureConnecting) stop(new Error(`no connection within ${CONNECT_TIMEOUT / 1000} s`));
   }, CONNECT_TIMEOUT);
   // The service may respond before it has read the body, and then close the connection.
   outgoing.on('error', () => {});
-  const responded = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  const responded = once(outgoing, 'response', { signal: stopping.signal }) as Promise<[IncomingMessage]>;
   const wanted = new AbortController();
+  // The service waits for a header for a shorter time than for the first row.
+  if (body) outgoing.flushHeaders();
   let bodyError: unknown;
   const upload = async () => {
     for await (const piece of body?.(wanted.signal) ?? []) {
       if (!outgoing.write(piece)) await once(outgoing, 'drain', { signal: wanted.signal }).catch(() => {});
-      if (outgoing.destroyed) return;
+      if (outgoing.destroyed || wanted.signal.aborted) return;
     }
     outgoing.end();
     onSent?.();
@@ -81,7 +90,9 @@ export const send = async ({ url, token, agent }: RemoteService, request: Remote
     return response;
   } catch (error) {
     const mayBeDone = method !== 'GET' && outgoing.writableFinished;
-    throw bodyError ?? new RemoteError(describeFailure(url, error as Error), mayBeDone, error);
+    throw (
+      bodyError ?? new RemoteError(describeFailure(url, (stopping.signal.reason ?? error) as Error), mayBeDone, error)
+    );
   } finally {
     clearTimeout(timer);
     wanted.abort();
@@ -97,7 +108,7 @@ const ADVICE: [code: RegExp, advice: string][] = [
     /CERT|ISSUER|SIGNATURE/,
     'If its certificate is from an authority of your own, set NODE_EXTRA_CA_CERTS to a PEM file.',
   ],
-  [/^(EPROTO|ERR_SSL)/, 'It may not speak TLS: check whether the URL begins with http: or https:.'],
+  [/^(EPROTO|ERR_SSL)/, 'Perhaps it does not speak TLS: check whether the URL begins with http: or https:.'],
   [/^HPE_/, 'It does not speak HTTP: check the host, the port, and whether the URL begins with http: or https:.'],
 ];
 
@@ -166,10 +177,10 @@ const { parse } = JSON as unknown as {
   parse: (text: string, revive: (name: string, value: unknown, context: { source?: string }) => unknown) => unknown;
 };
 
-const TOKEN_ADVICE = ' Set PLANT_STORE_TOKEN or --token-file to a token of this service';
+const WHERE = 'PLANT_STORE_TOKEN, or --token-file FILE';
 const ADVICE_ON_STATUS: Record<number, string> = {
-  401: `${TOKEN_ADVICE}.`,
-  403: `${TOKEN_ADVICE} that has it.`,
+  401: ` Use a token of this service: ${WHERE}.`,
+  403: ` Use a token of this service that has this scope: ${WHERE}.`,
   404: ' Check that the URL ends with the base path of the service, if it has one.',
 };
 

@@ -35,21 +35,23 @@ export const serviceOf = (
   environment: NodeJS.ProcessEnv,
 ): RemoteService | undefined => {
   const variable = environment.PLANT_STORE_URL;
-  if (!option && !variable) return tokenFile ? command.error('error: --token-file needs --url') : undefined;
+  if (!option && !variable)
+    return tokenFile === undefined ? undefined : command.error('error: --token-file needs --url');
   const url = option ?? parseVariable(command, variable as string);
-  const [text, source] = tokenFile
-    ? [readTokenFile(tokenFile), tokenFile]
-    : [environment.PLANT_STORE_TOKEN ?? '', 'PLANT_STORE_TOKEN'];
+  const [text, source] =
+    tokenFile === undefined
+      ? [environment.PLANT_STORE_TOKEN ?? '', 'PLANT_STORE_TOKEN']
+      : [readTokenFile(tokenFile), tokenFile];
   const token = text.trim();
   // RFC 6750 §2.1.
   if (/^[\w.~+/-]+=*$/.test(token)) return { url, token, agent: agentFor(new URL(url), environment) };
-  const wrong = token === '' ? 'has no access token' : 'does not have an access token and nothing else';
+  const wrong = token === '' ? 'has no access token' : 'must be an access token and nothing else';
   throw new OperationalError(
     `${source} ${wrong}. Set PLANT_STORE_TOKEN, or name a file that has it: --token-file FILE.`,
   );
 };
 
-/** Connects by the proxy of HTTPS_PROXY or HTTP_PROXY, as curl does, except to this machine and the hosts of NO_PROXY. */
+/** Connects by the proxy of HTTPS_PROXY or HTTP_PROXY, except to this machine and the hosts of NO_PROXY. */
 const agentFor = ({ protocol, hostname }: URL, environment: NodeJS.ProcessEnv): http.Agent | undefined => {
   if (/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return undefined;
   const { Agent } = protocol === 'https:' ? https : http;
