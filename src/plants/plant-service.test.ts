@@ -123,7 +123,7 @@ describe('a change of many plants', () => {
     await pass(limits.deadline - 1);
     expect(failure).toEqual({});
     await pass(1);
-    expect(failure).toEqual({ name: 'OutcomeUnknownError' });
+    expect(failure).toEqual({ name: 'databaseUnreachable' });
   });
 
   test.each([

@@ -34,6 +34,8 @@ const PLANT_BYTES = 100;
 const LATE = 'The database did not respond in time.';
 const CHANGE_TOO_SLOW =
   'The change took too long; nothing was changed. Add a limit, and repeat the request until it changes none.';
+const MANY_UNKNOWN =
+  'The database was lost or took too long. The outcome is unknown: plants may have been changed. Count those that match before you send the request again.';
 const lateRead = () => new DatabaseTimeoutError();
 const lateWrite = () => new OutcomeUnknownError(LATE);
 const lateSearch = () => new StoreError('searchTooSlow');
@@ -158,7 +160,12 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       const bytes = textBytes({ name: filter.nameContains, tag: filter.tag }) + textBytes(change);
       return searches({ send, bytes, timeout: timeLeft(), isAbandoned })
         .catch((error) => Promise.reject(isOfKind(error, 'searchTooSlow') ? lateWrite() : error))
-        .catch(throwSearchTimeout(CHANGE_TOO_SLOW));
+        .catch(throwSearchTimeout(CHANGE_TOO_SLOW))
+        .catch((error) => {
+          throw error instanceof OutcomeUnknownError
+            ? new StoreError('databaseUnreachable', MANY_UNKNOWN, { cause: error })
+            : error;
+        });
     },
 
     /** What requests hold, besides the queues. */

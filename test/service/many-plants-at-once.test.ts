@@ -78,7 +78,11 @@ describe.each(['DELETE', 'PATCH'])('%s /plants', (method) => {
     await terminateBlocked(service.database);
     const { status, body } = await answer;
     await unlock();
-    expect([status, body.error, body.message]).toEqual([503, 1501, expect.stringContaining('outcome is unknown')]);
+    expect([status, body.error, body.message]).toEqual([
+      503,
+      1501,
+      expect.stringContaining('outcome is unknown: plants may have been changed'),
+    ]);
   });
 });
 
