@@ -64,7 +64,7 @@ export const sections: Record<string, LimitRow[]> = {
     row('quote-value.ts MAX_SIZE', 'the same in bytes', 'bytes'),
     row('http/handle-error.ts SHOWN_PATH', 'characters of a path in a message'),
     row('idempotency/keyed-request.ts SHOWN_LENGTH', 'characters of a wrong `Idempotency-Key` in a message'),
-    row('http/response-headers.ts MAX_AGE', 'how long a browser may keep the response to a preflight request', 's'),
+    row('http/headers.ts MAX_AGE', 'how long a browser may keep the response to a preflight request', 's'),
   ],
   Times: [
     row(

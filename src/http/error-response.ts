@@ -20,9 +20,6 @@ export const problemSchema = z.object({
   errors: z.array(fieldErrorSchema).optional().describe('Every wrong field.'),
 });
 
-/** The path of an error's section on the error page, below the base path. */
-export const errorPath = (code: number): string => `/docs/errors#${code}`;
-
 /** The response to a request that failed: its status, its headers, and both forms of its body. */
 export const toErrorResponse = ({ kind, message, headers, fields }: StoreError) => {
   const { code, status, title } = errors[kind];
@@ -34,7 +31,7 @@ export const toErrorResponse = ({ kind, message, headers, fields }: StoreError) 
     body: { error: code, message } satisfies z.infer<typeof errorSchema>,
     /** Problem details (RFC 9457 §3.1). `basePath` has no trailing slash. */
     toProblem: (basePath: string): z.infer<typeof problemSchema> => {
-      const type = basePath + errorPath(code);
+      const type = `${basePath}/docs/errors#${code}`;
       return { type, title, status, detail: message, code, ...(fields && { errors: fields }) };
     },
   };

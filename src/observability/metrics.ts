@@ -1,13 +1,20 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import type { RequestHandler } from 'express';
 import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
+import { errors } from '../errors.ts';
 import { version } from '../version.ts';
 import { answer } from './ask-workers.ts';
-import { createRequestMetrics } from './request-metrics.ts';
 
 /** Up to the largest batch; see batchItems in request-limits.ts. */
-const SIZE_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 /** In seconds, from a flush to a fast disk to the default statement timeout. */
-const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const BATCH_DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** In seconds, from a single request on a fast disk to the default request timeout. */
+const REQUEST_DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** The methods of RFC 9110, and PATCH. All others share one label, since clients can make them up. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
 
 /** The state of the service when metrics are read. */
 export type State = {
@@ -135,19 +142,19 @@ export const createMetrics = ({ worker, readState }: MetricsOptions) => {
     labelNames: ['version', 'node_version'],
     registers,
   }).set({ version, node_version: process.versions.node }, 1);
-  const requests = createRequestMetrics({ registry });
+  const requests = createRequestMetrics(registers);
   const batches = { labelNames: ['queue'] as const, registers };
   const size = new Histogram({
     ...batches,
     name: 'plant_store_batch_items',
     help: 'Requests per batch, which is one statement.',
-    buckets: SIZE_BUCKETS,
+    buckets: BATCH_SIZES,
   });
   const duration = new Histogram({
     ...batches,
     name: 'plant_store_batch_duration_seconds',
     help: 'Time from sending a batch to PostgreSQL to its result, including retries.',
-    buckets: DURATION_BUCKETS,
+    buckets: BATCH_DURATIONS,
   });
   for (const [name, [help, read, label]] of Object.entries(WATCHED)) {
     const Kind: typeof Counter | typeof Gauge = name.endsWith('_total') ? Counter : Gauge;
@@ -172,4 +179,44 @@ export const createMetrics = ({ worker, readState }: MetricsOptions) => {
     /** @returns the registry, with the numbers of this moment */
     scrape,
   };
+};
+
+const createRequestMetrics = (registers: Registry[]) => {
+  const durations = new Histogram({
+    name: 'plant_store_http_request_duration_seconds',
+    help: 'Duration of requests, by outcome; `error` is the code of the Error body.',
+    labelNames: ['method', 'route', 'status', 'error'],
+    buckets: REQUEST_DURATIONS,
+    registers,
+  });
+  const responses = new Counter({
+    name: 'plant_store_http_errors_total',
+    help: 'Error responses, by the code of the Error body.',
+    labelNames: ['error'],
+    registers,
+  });
+  // Start at 0: Prometheus sees no increase in a series that starts at 1.
+  for (const { code } of Object.values(errors)) responses.inc({ error: code }, 0);
+  /** Counts an Error response by its code. Some are sent before a request reaches the app. */
+  const countError = (error: number): void => responses.inc({ error });
+  /**
+   * Times each request until its response ends. The route label is the pattern, not the path, and `unknown` without a
+   * route: a client cannot create new series.
+   */
+  const observeRequest: RequestHandler = (request, response, next) => {
+    const observeDuration = durations.startTimer();
+    response.once('close', () => {
+      const error = response.locals.error?.code;
+      if (error !== undefined) countError(error);
+      observeDuration({
+        method: METHODS.has(request.method) ? request.method : 'other',
+        route: request.route?.path ?? 'unknown',
+        // Without headers, the client disconnected before it got a status.
+        status: response.headersSent ? response.statusCode : 'aborted',
+        error: error ?? '',
+      });
+    });
+    next();
+  };
+  return { observeRequest, countError };
 };

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { StoreError } from '../errors.ts';
 import { toErrorResponse } from '../http/error-response.ts';
-import { DEFAULT_HEADERS } from '../http/response-headers.ts';
+import { DEFAULT_HEADERS } from '../http/headers.ts';
 import { sendJson } from '../http/send-json.ts';
 import type { Connections, ServedResponse } from './connections.ts';
 

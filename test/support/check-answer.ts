@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { DEFAULT_HEADERS } from '../../src/http/response-headers.ts';
+import { DEFAULT_HEADERS } from '../../src/http/headers.ts';
 import { describeExamples } from '../../src/openapi/describe-paths.ts';
 import { commonHeaders, type Header, type Response, rateLimitHeaders } from '../../src/openapi/openapi.ts';
 import { type openApiDocument, otherErrors } from '../../src/openapi-document.ts';

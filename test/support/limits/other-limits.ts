@@ -113,7 +113,7 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
     'test/service/database-failure.test.ts',
     'a connection that stalls during a statement is closed',
   ],
-  'http/response-headers.ts MAX_AGE': ['test/service/security/headers.test.ts', "'access-control-max-age': '600'"],
+  'http/headers.ts MAX_AGE': ['test/service/security/headers.test.ts', "'access-control-max-age': '600'"],
   'database/sweep.ts DELETED_AT_ONCE': ['test/service/idempotency-table.test.ts', 'both delete the expired ones'],
   'RequestLimits imports.grace': ['test/service/imports/session.test.ts', 'does not respond is closed after'],
   'RequestLimits imports.lockTimeout': ['test/service/imports/interrupted.test.ts', 'has locked for too long'],
