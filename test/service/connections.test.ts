@@ -105,6 +105,32 @@ describe('once MAX_CONNECTIONS are open', () => {
   });
 });
 
+describe('a connection whose request has its response before all of its body', () => {
+  const BEFORE_BODY = READY.replace('\r\n\r\n', '\r\nTransfer-Encoding: chunked\r\n\r\n');
+
+  test('is closed if the rest does not come within REQUEST_TIMEOUT, although others may be idle for longer', async () => {
+    service = await start({ REQUEST_TIMEOUT: '1' });
+    const idle = await openUsed();
+    const socket = await open();
+    expect(await send(socket, BEFORE_BODY)).toMatch(OK);
+    await waitUntil('its end', () => socket.closed);
+    expect(await send(idle, READY)).toMatch(OK);
+  });
+
+  test('gets no second response if the rest is not valid, and is closed', async () => {
+    service = await start();
+    const socket = await open();
+    expect(await send(socket, BEFORE_BODY)).toMatch(OK);
+    let text = '';
+    socket.on('data', (piece) => {
+      text += piece;
+    });
+    socket.write('no chunk\r\n');
+    await waitUntil('its end', () => socket.closed);
+    expect(text).toBe('');
+  });
+});
+
 test('a service that stops accepts requests for SHUTDOWN_DELAY and reports that it is not ready', async () => {
   service = await start({ SHUTDOWN_DELAY: '1' });
   const idle = await openUsed();
