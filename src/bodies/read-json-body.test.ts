@@ -1,6 +1,8 @@
+import { EventEmitter } from 'node:events';
+import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { createTurns } from './read-json-body.ts';
+import { createBodyReader, createTurns } from './read-json-body.ts';
 
 test('bodies are parsed one at a time, in order, with a turn of the event loop after each', async () => {
   const inTurn = createTurns();
@@ -19,4 +21,29 @@ test('bodies are parsed one at a time, in order, with a turn of the event loop a
   const outcomes = await all;
   expect(log).toEqual(['a', 'turn 1', 'wrong', 'turn 2', 'b']);
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+test('a large body whose client leaves before its turn is not parsed', async () => {
+  const size = 20_000;
+  const headers = { 'content-type': 'application/json', 'content-length': `${size}` };
+  const request = Object.assign(Readable.from([Buffer.alloc(size / 2, ' '), Buffer.alloc(size / 2, ' ')]), { headers });
+  const response = Object.assign(new EventEmitter(), { destroyed: false, locals: {} });
+  const turn = Promise.withResolvers<void>();
+  let parsed = 0;
+  let waiting = 0;
+  const read = createBodyReader({
+    ...{ limit: 2 * size, timeout: 60_000, hold: () => {}, mediaTypes: ['application/json'] },
+    inTurn: (task) => {
+      waiting += 1;
+      return turn.promise.then(task);
+    },
+    parse: () => {
+      parsed += 1;
+    },
+  });
+  const outcome = read(request as never, response as never).catch(({ message }: Error) => message);
+  while (waiting === 0) await setImmediate();
+  response.destroyed = true;
+  turn.resolve();
+  expect([await outcome, parsed]).toEqual(['The client disconnected.', 0]);
 });
