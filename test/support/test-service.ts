@@ -8,7 +8,7 @@ import { createService } from '../../src/service.ts';
 import { SCOPES } from '../../src/tokens/token.ts';
 import { createAnswerCheck } from './check-answer.ts';
 import { scrape } from './scrape.ts';
-import { createTestDatabase } from './test-database.ts';
+import { createTestDatabase, openTestDatabase } from './test-database.ts';
 import { unwatchAnswers, watchAnswers } from './watch-answers.ts';
 import { watchedServices } from './watched-services.ts';
 
@@ -46,7 +46,7 @@ const answerCheckOf = ({ basePath }: { basePath: string }) => {
  */
 export const startTestService = async (environment: Record<string, string> = {}, options: TestServiceOptions = {}) => {
   const { migrated = true, databaseUrl, settings, requestLimits } = options;
-  const database = await createTestDatabase({ migrated });
+  const database = databaseUrl === undefined ? await createTestDatabase({ migrated }) : openTestDatabase(databaseUrl);
   const log: LogLine[] = [];
   const stream = new Writable({
     write: (chunk, _encoding, done) => {
@@ -58,7 +58,7 @@ export const startTestService = async (environment: Record<string, string> = {},
   const config = { ...readConfig({ PORT: '0', ...environment }), ...settings };
   const service = await createService({
     config,
-    databaseUrl: databaseUrl ?? database.url,
+    databaseUrl: database.url,
     logger,
     droppedLines: () => 0,
     requestLimits: { ...limitRequests(config), lockTimeout: LOCK_TIMEOUT, ...requestLimits },
@@ -102,7 +102,7 @@ export const startTestService = async (environment: Record<string, string> = {},
     /** Where METRICS_PORT makes the service serve its metrics. */
     metricsUrl,
     metrics: () => scrape(metricsUrl()),
-    /** Stops the service, as a signal does; `stop` also drops its database. */
+    /** Stops the service, as a signal does; `stop` also drops its database, unless it is that of `databaseUrl`. */
     stopServer,
     stop: async () => {
       await stopServer();
