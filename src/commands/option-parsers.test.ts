@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { parseEncoding, parseExpiry } from './option-parsers.ts';
+import { parseEncoding, parseExpiry, parseScopes } from './option-parsers.ts';
 
 test('a token expires after a duration with a unit', () => {
   const before = Date.now();
@@ -21,4 +21,14 @@ test.each([
 
 test.each(['', 'utf-7', 'x-unknown'])('%j is no label of an encoding', (label) => {
   expect(() => parseEncoding(label)).toThrow('It must be a label of the Encoding standard');
+});
+
+test('scopes add up, separated by commas or in several words', () => {
+  expect(parseScopes('plants:read,plants:write')).toEqual(['plants:read', 'plants:write']);
+  expect(parseScopes('plants:write', parseScopes('plants:read'))).toEqual(['plants:read', 'plants:write']);
+  expect(parseScopes('plants:read', ['plants:read'])).toEqual(['plants:read']);
+});
+
+test.each(['', 'plants', 'plants:read,', 'plants:read plants:write'])('%j are no scopes', (text) => {
+  expect(() => parseScopes(text)).toThrow('It must be plants:read or plants:write');
 });

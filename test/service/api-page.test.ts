@@ -85,6 +85,8 @@ describe.each(['', '/api/v1'])('the API page with the base path "%s"', (basePath
     for (const link of links) {
       const { status, headers: partHeaders } = await service.agent.get(`${basePath}/${link}`);
       expect([link, status, partHeaders.etag]).toEqual([link, 200, expect.stringMatching(/^"[\w-]{22}"$/)]);
+      // A browser keeps it, and asks before it uses it again.
+      expect(partHeaders['cache-control']).toBe('no-cache');
       const again = await service.agent.get(`${basePath}/${link}`).set('If-None-Match', String(partHeaders.etag));
       expect([again.status, again.text ?? '']).toEqual([304, '']);
     }

@@ -41,6 +41,23 @@ test('token create prints only the token to standard output, and stores its hash
   expect(days).toBeCloseTo(30, 1);
 });
 
+test('two workers start, serve and stop as one', async () => {
+  const store = await startStore({ DATABASE_URL: database.url, DATA_DIR: folder.path, WORKERS: '2' });
+  const statuses = await Promise.all(
+    Array.from({ length: 10 }, async () => (await fetch(`${store.url}/livez`)).status),
+  );
+  expect(statuses).toEqual(Array(10).fill(200));
+  expect(await store.stop()).toEqual({ code: 0, signal: null });
+  expect(store.output.text.match(/"worker started"/g)).toHaveLength(2);
+  expect(store.output.text).not.toContain('a worker died');
+});
+
+test('a command that is used in a wrong way ends with 2 and says how', async () => {
+  const { code, stdout, stderr } = await run('token', 'create');
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain("required option '--name <name>' not specified");
+});
+
 describe('a standard output that is full', () => {
   const withFull = (...words: string[]) => runCommandOnFullDisk(words, { DATABASE_URL: database.url });
 
