@@ -98,6 +98,16 @@ test('nothing is confirmed within a transaction, so that it comes again as a who
   expect((await readLines(ROWS)).map(({ id }) => id)).toEqual(Array.from({ length: ROWS }, (_, index) => index + 1));
 });
 
+test('what other tables write is confirmed, so that PostgreSQL need not keep it', async () => {
+  const { end } = follow();
+  await query('CREATE TABLE other AS SELECT generate_series(1, 1000)');
+  const [{ written } = {}] = await query('SELECT pg_current_wal_lsn() AS written');
+  const isBehind = `SELECT FROM pg_replication_slots WHERE confirmed_flush_lsn < '${written}'`;
+  await waitUntil('the confirmation', async () => (await query(isBehind)).length === 0);
+  await end();
+  await query('DROP TABLE other');
+});
+
 test('a slot is created once, and cannot be followed if nothing publishes the plants', async () => {
   expect(await create()).toBe(false);
   await query('DROP PUBLICATION plant_store');
