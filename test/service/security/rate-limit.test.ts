@@ -110,6 +110,17 @@ const pass = async ({ database }: TestService, milliseconds: number) => {
 const keys = async ({ database }: TestService) =>
   (await database.query('SELECT key FROM rate_limits')).map(({ key }) => key).sort();
 
+test('the end of a window stays where it is, however many requests come', async () => {
+  const service = await start({ RATE_LIMIT: '3/60' });
+  await service.database.query(`INSERT INTO rate_limits VALUES ('token:test', 1, ${Date.now() + 30_000})`);
+  for (const left of [1, 0]) {
+    const [, found, end] = /r=(\d);t=(\d+)$/.exec((await send(service)).headers.ratelimit ?? '') ?? [];
+    expect([Number(found), Number(end) <= 30]).toEqual([left, true]);
+  }
+  const { status, headers } = await send(service);
+  expect([status, Number(headers['retry-after']) <= 30]).toEqual([429, true]);
+});
+
 test('after the window ends, the count starts again', async () => {
   const service = await start({ RATE_LIMIT: '2/60' });
   expect(await statuses(3, () => send(service))).toEqual([200, 200, 429]);
