@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import type { TestService } from '../support/test-service.ts';
+import { useTestServices } from '../support/use-test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+/** In ms. What a stop waits for in vain ends only then. */
+const SHUTDOWN_TIMEOUT = 40_000;
+const LONG = { idle: 3_600_000, total: 3_600_000 };
+
+const start = useTestServices();
+let service: TestService;
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+/** Opens a connection whose client does not end its side when the service does. */
+const open = async (text: string) => {
+  const socket = connect({ port: Number(new URL(service.baseUrl).port), host: '127.0.0.1', allowHalfOpen: true });
+  sockets.push(socket);
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.write(text);
+  return socket;
+};
+
+test('a stop does not wait for clients that still send what nobody reads', async () => {
+  service = await start({ SHUTDOWN_TIMEOUT: `${SHUTDOWN_TIMEOUT}ms` }, { requestLimits: { linger: LONG } });
+  (await open('POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n')).resume();
+  await waitUntil('the response', () => service.inUse().lingering === 1);
+  const startedAt = performance.now();
+  await service.stopServer();
+  expect(performance.now() - startedAt).toBeLessThan(SHUTDOWN_TIMEOUT / 2);
+});
+
+test('a response that is complete, but whose client reads slowly, is sent to its end before a stop', async () => {
+  service = await start({ SHUTDOWN_TIMEOUT: `${SHUTDOWN_TIMEOUT}ms` });
+  const length = 16_000_000;
+  await service.database.query(`INSERT INTO plants VALUES (1, repeat('x', ${length}))`);
+  const socket = await open(`GET /plants/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}\r\n\r\n`);
+  socket.pause();
+  await waitUntil('the response', () => service.inUse().responseBytes > 0);
+  const stopped = service.stopServer();
+  // Several times as long as between two looks at connections that are idle.
+  const later = performance.now() + 300;
+  await waitUntil('the stop to go on', () => performance.now() > later);
+  let received = 0;
+  for await (const piece of socket) received += piece.length;
+  socket.end();
+  expect(received).toBeGreaterThan(length);
+  await stopped;
+});
