@@ -36,6 +36,26 @@ describe.each(formats)('%s', (format, compress, createStream) => {
     else expect(await read(Buffer.concat([one, two]), size)).toBe('one\ntwo\n');
   });
 
+  test.each([
+    ['its reader stops', compress('Fir\n'.repeat(500)), true],
+    ['it is not valid', Buffer.from('not compressed'), false],
+  ])('closes its pieces if %s', async (_what, bytes, isValid) => {
+    let isClosed = false;
+    const pieces = async function* () {
+      try {
+        for (;;) yield bytes;
+      } finally {
+        isClosed = true;
+      }
+    };
+    const readOne = async () => {
+      for await (const _piece of decompressAll(pieces(), createStream())) break;
+    };
+    if (isValid) await readOne();
+    else await expect(readOne()).rejects.toThrow();
+    expect(isClosed).toBe(true);
+  });
+
   describe('at once', () => {
     const decompressor = bodyDecompressor({ headers: { 'content-encoding': format } } as Request);
     const outcomeOf = async (read: () => Buffer | undefined | Promise<Buffer>) => {

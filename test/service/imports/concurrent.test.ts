@@ -57,6 +57,20 @@ describe('concurrent imports', () => {
     for (const request of open) await answerOf(request);
   });
 
+  test('of JSON arrays are not dropped, however little memory single requests may hold', async () => {
+    await start({}, {}, { heldBytes: 1000 });
+    const open = [1, 2].map((id) => {
+      const request = openImport('', { 'Content-Type': 'application/json' });
+      request.write(`[{"id":${id},"name":"${'x'.repeat(40_000)}"}`);
+      return request;
+    });
+    await waitUntil('two imports', () => client.service.inUse().imports === 2);
+    for (const request of open.toReversed()) {
+      request.end(']');
+      expect(await answerOf(request)).toMatchObject({ status: 200, body: counts(1) });
+    }
+  });
+
   test('of the same rows store each row once', async () => {
     await start();
     const rows = numbered(1, 10_000);
