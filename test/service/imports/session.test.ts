@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { OutcomeUnknownError } from '../../../src/database/database-error.ts';
-import { createImportSessions } from '../../../src/imports/import-session.ts';
+import { createImportSessions, type ImportSession } from '../../../src/imports/import-session.ts';
 import { lockTable, waitForBlocked } from '../../support/lock-table.ts';
 import { otherSessions } from '../../support/other-sessions.ts';
 import { useTestDatabase } from '../../support/use-test-database.ts';
@@ -64,6 +64,38 @@ describe('the session of an import', () => {
     }
     expect([pids[0], pids[1] === pids[2]]).toEqual([pids[1], false]);
     expect(sessions.inUse()).toBe(0);
+  });
+
+  test('keeps nothing of the imports that had it before', async () => {
+    const sessions = create();
+    const pids = new Set<unknown>();
+    const endings: AbortController[] = [];
+    // More than Node.js warns of if each leaves a listener.
+    for (let count = 0; count < 12; count++) {
+      const ending = new AbortController();
+      endings.push(ending);
+      const session = await sessions.open(ending);
+      const [{ pid } = {}] = await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      pids.add(pid);
+      session.release({ isReusable: true });
+    }
+    expect(pids.size).toBe(1);
+    await database.query('SELECT pg_terminate_backend($1::int)', [...pids]);
+    await idle();
+    expect(endings.filter(({ signal }) => signal.aborted)).toEqual([]);
+  });
+
+  test('that is ended between statements is not given back either', async () => {
+    const sessions = create();
+    const ending = new AbortController();
+    const pidOf = async (session: ImportSession) => (await session.query('SELECT pg_backend_pid()'))[0];
+    const first = await sessions.open(ending);
+    const before = await pidOf(first);
+    ending.abort(new Error('enough'));
+    first.release({ isReusable: true });
+    const next = await sessions.open(new AbortController());
+    expect(await pidOf(next)).not.toEqual(before);
+    next.release({ isReusable: true });
   });
 
   test('that is ended cancels its statement, and is not given back', async () => {
