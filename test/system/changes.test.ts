@@ -56,6 +56,25 @@ test('each kind of change has its line after the commit, and the reader goes on 
   expect(await drop('kinds')).toMatchObject({ code: 0, stdout: 'Dropped the slot kinds.\n' });
 });
 
+test('a change of many plants has a line for each plant that it changed', async () => {
+  await query("INSERT INTO plants SELECT id, 'Fir', 'many' FROM generate_series(21, 24) AS id");
+  const reader = await follow('many');
+  await query("UPDATE plants SET name = 'Yew' WHERE id = 22");
+  const run = (...words: string[]) => runCommand([...words, '--tag', 'many'], server.environment);
+  expect((await run('patch', '{"name": "Yew"}')).stdout).toBe('3 updated\n');
+  expect((await run('delete', '--limit', '2')).stdout).toBe('2 deleted\n');
+  await waitUntil('the lines', () => reader.lines.length === 6);
+  await reader.end('SIGINT');
+  const lines = withoutTimes(reader.lines.slice(1)).toSorted((a, b) => Number(a.id) - Number(b.id));
+  expect(lines).toEqual([
+    { change: 'updated', id: 21, name: 'Yew', tag: 'many' },
+    { change: 'deleted', id: 21 },
+    { change: 'deleted', id: 22 },
+    { change: 'updated', id: 23, name: 'Yew', tag: 'many' },
+    { change: 'updated', id: 24, name: 'Yew', tag: 'many' },
+  ]);
+});
+
 test('a large value that did not change is left out', async () => {
   await query(
     "INSERT INTO plants VALUES (10, (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 32768) i), 'a')",
