@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
+import { blockedStatements } from '../support/lock-table.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitForWrites } from '../support/wait-for-writes.ts';
@@ -172,6 +173,10 @@ test('the metrics show the queue, the batches under way, the connection pool and
     await waitForWrites(service, id);
     blockedSince ||= performance.now();
   }
+  await waitUntil(
+    'both batches to reach PostgreSQL',
+    async () => (await blockedStatements(service.database)).length === 2,
+  );
   const during = await metrics();
   expect(during.value('plant_store_batches_under_way', writes)).toBe(2);
   expect(during.value('plant_store_queue_items', writes)).toBe(4);
