@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import supertest from 'supertest';
 import { type Config, readConfig } from '../../src/config/config.ts';
+import { DatabaseUnreachableError } from '../../src/database/database-error.ts';
 import { openApiDocument } from '../../src/openapi-document.ts';
 import { limitRequests, type RequestLimits } from '../../src/request-limits.ts';
 import { createService } from '../../src/service.ts';
@@ -30,6 +31,16 @@ export const patientLookUps: Partial<RequestLimits> = { lookUpTimeout, connectTi
 const LOCK_TIMEOUT = 60_000;
 /** Locks are waited for as long as in production. */
 export const shippedLocks: Partial<RequestLimits> = { lockTimeout };
+
+/** A busy machine may take longer to open a connection than the service waits. */
+const retryConnecting = async <Result>(send: () => Promise<Result>, attempts = 10): Promise<Result> => {
+  try {
+    return await send();
+  } catch (error) {
+    if (attempts === 1 || !(error instanceof DatabaseUnreachableError)) throw error;
+    return retryConnecting(send, attempts - 1);
+  }
+};
 
 const answerChecks = new Map<string, ReturnType<typeof createAnswerCheck>>();
 
@@ -69,7 +80,7 @@ export const startTestService = async (environment: Record<string, string> = {},
   const baseUrl = `http://127.0.0.1:${port}`;
   const token =
     migrated && databaseUrl === undefined
-      ? await service.tokens.create({ name: 'test', scopes: SCOPES, expiresAt: null })
+      ? await retryConnecting(() => service.tokens.create({ name: 'test', scopes: SCOPES, expiresAt: null }))
       : '';
   const stopServer = async () => {
     await service.stop();
