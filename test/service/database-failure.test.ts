@@ -233,5 +233,6 @@ test('a connection that stalls during a statement is closed; an idle connection 
   expect(duration).toBeGreaterThanOrEqual(statementTimeout - 1);
   expect(duration).toBeLessThan(40 * statementTimeout);
   proxy.resume();
-  expect(await session()).not.toBe(first);
+  // A busy machine may take longer than that to open one.
+  await waitUntil('another connection', async () => (await session().catch(() => first)) !== first);
 });
