@@ -69,8 +69,8 @@ test(`${INPUTS} fuzzed requests: no 5xx, no hang, no crash, no row without a 200
     }
     const stored = await takeRows();
     rows += stored.length;
-    const answered = new Set(results.flatMap(({ answers }) => answers.map(({ status, body }) => `${status} ${body}`)));
-    findings.push(...stored.filter((row) => !answered.has(`200 ${row}`)).map((row) => `not answered with 200: ${row}`));
+    const allAnswers = results.flatMap(({ answers }) => answers);
+    findings.push(...unansweredRows(stored, allAnswers));
     if (findings.length > 0) findings.unshift(`Again: FUZZ_SEED=${SEED + batch} FUZZ_INPUTS=1`);
     memory.push(residentMemory());
   }
@@ -123,6 +123,18 @@ const faultsOf = ({ framed, requests }: Conversation, answers: RawAnswer[]): str
 /** A response with a status of 400 or more must contain an Error whose code has this status, except to HEAD. */
 const isNoError = ({ status, body }: RawAnswer) =>
   status >= 400 && body !== '' && ERROR_STATUSES.get(JSON.parse(body).error) !== status;
+
+/**
+ * The rows that no response contains, as findings. A change of many plants has only their number in its response, so that as many
+ * rows may be in none.
+ */
+const unansweredRows = (stored: string[], answers: RawAnswer[]): string[] => {
+  const bodies = answers.filter(({ status }) => status === 200).map(({ body }) => body);
+  const answered = new Set(bodies);
+  const rows = stored.filter((row) => !answered.has(row));
+  const changed = bodies.reduce((sum, body) => sum + Number(/^\{"updated":(\d+)\}$/.exec(body)?.[1] ?? 0), 0);
+  return rows.length > changed ? rows.map((row) => `not answered with 200: ${row}`) : [];
+};
 
 /** Empties the table. @returns the response to expect for each row */
 const takeRows = async (): Promise<string[]> => {
