@@ -27,7 +27,7 @@ type SessionsOptions = ImportDatabase & {
 /** A connection to PostgreSQL that one import has for itself. Its statements have no time limit. */
 export type ImportSession = {
   /** @returns the rows, with int8 values as text */
-  query: <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
+  query: <Row extends object>(sql: string | { name: string; text: string }, values?: unknown[]) => Promise<Row[]>;
   /** @param sql COPY … FROM STDIN. @param text the rows in its text format (manual, COPY) */
   copy: (sql: string, text: string) => Promise<void>;
   /** Nothing cancels it once it is sent. @throws {OutcomeUnknownError} the connection was lost meanwhile */
@@ -114,7 +114,7 @@ export const createImportSessions = (options: SessionsOptions) => {
       throw error;
     }
     return {
-      query: async <Row extends object>(sql: string, values: unknown[] = []) => {
+      query: async <Row extends object>(sql: string | { name: string; text: string }, values: unknown[] = []) => {
         signal.throwIfAborted();
         return run(async () => (await client.query<Row>(sql, values)).rows);
       },

@@ -17,6 +17,14 @@ export const rowsAsValues = (rows: readonly PlantRow[]): RowSource => {
   };
 };
 
+/** Stores the rows of `rowsAsValues` whose ids are free, and returns a row for each. $1 to $3: their ids, names and tags. */
+export const INSERT_FREE = {
+  name: 'insert_free',
+  text: `INSERT INTO plants (id, name, tag)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) AS rows (id, name, tag) ORDER BY id
+    ON CONFLICT (id) DO NOTHING RETURNING 1`,
+};
+
 /** The temporary table of a large import. */
 export const STAGED_ROWS: RowSource = { from: 'pg_temp.import_rows AS rows', values: [] };
 export const CREATE_STAGED_ROWS = 'CREATE TEMPORARY TABLE import_rows (line bigint, id bigint, name text, tag text)';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
 import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
+import { INSERT_FREE } from '../../src/imports/import-statements.ts';
 import { idTaken } from '../../src/plants/plant.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
 import { onCitus, unless } from '../support/skip.ts';
@@ -8,6 +9,7 @@ import { useTestDatabase } from '../support/use-test-database.ts';
 
 const { test } = unless(onCitus('pg_prepared_statements and plans are those of the coordinator'));
 
+let pool: ReturnType<typeof createPool>;
 let database: Database;
 // Before the test database is dropped.
 afterAll(() => database.$disconnect());
@@ -15,7 +17,7 @@ const testDatabase = useTestDatabase();
 let repository: PlantRepository;
 beforeAll(() => {
   // One connection, which keeps all named statements.
-  const pool = createPool({ url: testDatabase.url, connections: 1, connectTimeout: 5000, statementTimeout: 10_000 });
+  pool = createPool({ url: testDatabase.url, connections: 1, connectTimeout: 5000, statementTimeout: 10_000 });
   database = createDatabase({ pool, onConnectionLost: () => {} });
   repository = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 60_000 }) });
 });
@@ -29,6 +31,7 @@ const useAll = async () => {
   await repository.insert([first]);
   await repository.insert(plants(2));
   await repository.insert(plants(64));
+  await pool.query(INSERT_FREE, [[`${++id}`], ['Fir'], [null]]);
   await repository.insert(plants(2).map((plant) => ({ ...plant, keyed: keyed(`${plant.id}`.padStart(8, '0')) })));
   await repository.findByIds([first.id, 999_999n]);
   await repository.find(first.id);
@@ -46,11 +49,12 @@ test('only INSERTs that read no table have a name, and their plan serves an empt
   for (let round = 0; round < 8; round++) await useAll();
   const named = await database.$queryRaw<{ name: string; generic: bigint }[]>`
     SELECT name, generic_plans AS generic FROM pg_prepared_statements ORDER BY name`;
-  expect(named.map(({ name }) => name)).toEqual(['insert_plant', 'insert_plants']);
+  expect(named.map(({ name }) => name)).toEqual(['insert_free', 'insert_plant', 'insert_plants']);
   for (const { generic } of named) expect(generic).toBeGreaterThan(0n);
   await testDatabase.query("INSERT INTO plants SELECT i, 'Fir' FROM generate_series(1000000, 1200000) i");
   const plans = await Promise.all([
     database.$queryRawUnsafe(`EXPLAIN EXECUTE insert_plant('1000000', 'Fir', NULL)`),
+    database.$queryRawUnsafe(`EXPLAIN EXECUTE insert_free('{1000000,1}', '{Fir,Fir}', '{NULL,NULL}')`),
     database.$queryRawUnsafe(`EXPLAIN EXECUTE insert_plants('{1000000,1}', '{Fir,Fir}', '{NULL,NULL}')`),
   ]);
   expect(JSON.stringify(plans)).toContain('Conflict Arbiter Indexes: plants_pkey');

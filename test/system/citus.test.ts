@@ -355,10 +355,8 @@ describeUnless(await findCitusObstacle(), 'on Citus', () => {
       // The sessions of imports have connections to the killed worker, of which each fails once.
       const importRow = (parameters: string) =>
         call('POST', `/plants/import${parameters}`, '{"id":1,"name":"Yew"}', NDJSON);
-      await waitUntil('imports', async () => {
-        const answers = await Promise.all(['', '?onConflict=replace', '?atomic=true&onConflict=skip'].map(importRow));
-        return answers.every(({ status }) => status === 200);
-      });
+      for (const parameters of ['', '?onConflict=replace', '?atomic=true&onConflict=skip'])
+        await waitUntil(`import ${parameters}`, async () => (await importRow(parameters)).status === 200);
     });
   });
 });
