@@ -6,21 +6,21 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The optional packages are the embedded PostgreSQL and Node.js. The deleted files, 70 MB, are Prisma's query compilers for other
 # databases and Swagger UI's source maps.
-RUN npm ci --omit=dev --omit=optional \
+RUN npm ci --ignore-scripts --omit=dev --omit=optional \
  && find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name 'query_compiler_small_bg.postgresql.*' -delete \
  && find node_modules/swagger-ui-dist -name '*.map' -delete
 
 # The SBOM, for vulnerability scanners. Development dependencies are deleted first, because `npm sbom` fails if they are not installed,
 # and with --package-lock-only it omits packages that are development dependencies as well.
 FROM dependencies AS sbom
-RUN npm pkg delete devDependencies optionalDependencies \
+RUN npm pkg delete devDependencies \
  && npm sbom --sbom-format=cyclonedx --sbom-type=application >sbom.cdx.json
 
 # Prisma's command line, without the other development dependencies.
 FROM dependencies AS prisma
 RUN npm pkg set --json "dependencies.prisma=$(npm pkg get devDependencies.prisma)" \
  && npm pkg delete devDependencies \
- && npm install --omit=optional
+ && npm install --ignore-scripts --omit=optional
 
 FROM prisma AS build
 COPY prisma.config.ts ./

@@ -3,19 +3,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import tls from 'node:tls';
-import { CommanderError } from 'commander';
-import { OutputError, print } from './commands/output.ts';
-import { createProgram } from './commands/program.ts';
-import { explainError, homeFolder } from './commands/with-database.ts';
-import { readConfig } from './config/config.ts';
-
-const EXIT_CODES = { success: 0, failure: 1, usageError: 2 };
+import { runProgram } from './commands/run-program.ts';
+import { homeFolder, projectFolder } from './commands/with-database.ts';
+import { variableNames } from './config/config.ts';
 
 // No other file reads the environment.
 const envFile = join(homeFolder, '.env');
 const given = Object.keys(process.env);
 if (existsSync(envFile)) process.loadEnvFile(envFile);
 const fromFile = Object.keys(process.env).filter((name) => !given.includes(name));
+// An installed package may be run in a folder of somebody else, whose URLs and proxies must not get a token.
+if (homeFolder !== projectFolder)
+  for (const name of fromFile)
+    if (!/^(OTEL|PG)/.test(name) && !variableNames.some((known) => known === name)) delete process.env[name];
 // Only the connections without options of their own would follow it.
 delete process.env.PGOPTIONS;
 // The embedded PostgreSQL has no TLS.
@@ -26,30 +26,6 @@ if (/[?&]sslrootcert=system(&|$)/m.test(`${process.env.DATABASE_URL}\n${process.
   tls.setDefaultCACertificates([...tls.getCACertificates(), ...tls.getCACertificates('system')]);
 }
 
-let help = '';
-const writeOut = (text: string) => {
-  help += text;
-};
-const program = createProgram({ environment: process.env, fromFile, writeOut });
-
-/** Runs one command. @returns the exit code */
-const run = async (): Promise<number> => {
-  // If standard error cannot be written to, only the exit code is left.
-  process.stderr.on('error', () => {});
-  try {
-    await program.parseAsync(process.argv).catch((error) => {
-      // Commander throws after --help and --version too.
-      if (!(error instanceof CommanderError && error.exitCode === 0)) throw error;
-    });
-    if (help !== '') await print(help);
-    return EXIT_CODES.success;
-  } catch (error) {
-    if (error instanceof CommanderError) return EXIT_CODES.usageError;
-    // The reader closed the pipe, as `| head -1` does.
-    if (error instanceof OutputError && error.cause.code === 'EPIPE') return EXIT_CODES.success;
-    process.stderr.write(`${explainError(error, () => readConfig(process.env))}\n`);
-    return EXIT_CODES.failure;
-  }
-};
-
-process.exit(await run());
+// If standard error cannot be written to, only the exit code is left.
+process.stderr.on('error', () => {});
+process.exit(await runProgram(process.argv.slice(2), { environment: process.env, fromFile }));

@@ -140,11 +140,13 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
       expect([code, stdout]).toEqual([0, '0\n']);
     });
 
-    test('reads .env in the current folder', async () => {
-      writeFileSync(path('empty', '.env'), 'LOG_LEVEL=warn\n');
+    test('reads settings from .env in the current folder, but no URL that would get a token', async () => {
+      writeFileSync(path('empty', '.env'), 'LOG_LEVEL=warn\nPLANT_STORE_URL=http://localhost:1\n');
       const { stdout } = await run('empty', node, [program(), 'config'], { LOG_LEVEL: undefined });
+      const { stderr } = await run('empty', node, [program(), 'count', '--token-file', 'token'], {});
       rmSync(path('empty', '.env'));
       expect(stdout).toContain('LOG_LEVEL=warn  # .env\n');
+      expect(stderr).toContain('--token-file needs --url');
     });
 
     test('serves with workers until SIGTERM', async () => {

@@ -20,7 +20,7 @@ const reasons: Record<string, string[]> = {
     'database/search-index.ts LOCK',
     'embedded-postgres/cluster.ts MIB',
     'embedded-postgres/embedded-postgres.ts SQLITE_BUSY',
-    'main.ts EXIT_CODES.*',
+    'commands/run-program.ts EXIT_CODES.*',
     'plants/insert-plants.ts REUSED',
     'plants/insert-plants.ts STATUS.*',
     'plants/plant-repository.ts STATUS.*',
