@@ -77,7 +77,10 @@ export const createService = async (options: ServiceOptions) => {
     database: sessions,
     limits: limits.imports,
     maxBytes: config.importLimit,
-    ...{ requireWriteScope, watchToken, bodies, trace },
+    requireWriteScope,
+    watchToken,
+    bodies,
+    trace,
   });
   const exports = createExports({ database: sessions, limits: limits.exports, requireReadScope, watchToken, trace });
   // The last one has `/plants/:id`, which also matches the paths of the others.
@@ -86,7 +89,10 @@ export const createService = async (options: ServiceOptions) => {
   const server = createHttpServer({
     handler: app,
     classes: createMessageClasses(app),
-    ...{ requestTimeout, keepAliveTimeout, maxConnections, logger },
+    requestTimeout,
+    keepAliveTimeout,
+    maxConnections,
+    logger,
     checkInterval: limits.connectionCheckInterval,
     lingerTimes: limits.linger,
     onRefused: instruments.countRefusal,

@@ -16,7 +16,7 @@ const notes: Record<string, string[]> = {
   import: [
     'The name of a file determines its format: `.ndjson`, `.csv` or `.json`, with `.gz` if it is compressed.',
     'Exit code 1 also means that a row failed, or that a file has no rows. See [import and export](import-and-export.md).',
-    'After Ctrl-C nothing of the current file is stored.',
+    'After Ctrl-C nothing of the current file is stored, unless [a service](../how-to/use-a-remote-service.md) was storing it.',
   ],
   export: [
     'The name of the file determines its format: `.ndjson` or `.csv`, with `.gz` if it is to be compressed.',

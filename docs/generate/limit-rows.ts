@@ -141,7 +141,7 @@ export const sections: Record<string, LimitRow[]> = {
       'the time between two checks of the token while a body or response streams',
       'ms',
     ),
-    row('commands/import-to-database.ts MAX_ARRAY_BYTES', 'a JSON array that `plant-store import` reads', 'bytes'),
+    row('commands/import-files.ts MAX_ARRAY_BYTES', 'a JSON array that `plant-store import` reads', 'bytes'),
     row(
       'commands/remote-service.ts MAX_RESPONSE',
       'a response that a command with `--url` reads, except an export',

@@ -77,6 +77,9 @@ type Entry<Item, Result> = {
 /** The approximate memory of an entry without its text, in bytes. */
 const ENTRY_OVERHEAD = 500;
 
+const waitedTooLong = () =>
+  new StoreError('overloaded', 'The request waited too long for the database. Try again later.');
+
 /**
  * Batches the database operations of concurrent requests: one statement, one round trip, one flush to disk. Items that
  * arrive while batches are in progress form the next batch. An item that finds no batch in progress is sent
@@ -106,10 +109,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
    * @throws {StoreError} 1500 or the error that `run` returns for the item
    */
   const add = (item: Item, isAbandoned = () => false, timeout = limits.deadline): Promise<Result> => {
-    if (timeout <= 0)
-      return Promise.reject(
-        new StoreError('overloaded', 'The request waited too long for the database. Try again later.'),
-      );
+    if (timeout <= 0) return Promise.reject(waitedTooLong());
     const bytes = ENTRY_OVERHEAD + bytesOf(item);
     const isTooLarge = queue.length > 0 && queueBytes + bytes > limits.queueBytes;
     if (isTooLarge || queue.length >= limits.queueItems) return Promise.reject(new StoreError('overloaded'));
@@ -131,13 +131,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       state: 'queued',
       settle,
     };
-    const onDeadline = () =>
-      settle(
-        entry.state === 'sent'
-          ? lateError()
-          : new StoreError('overloaded', 'The request waited too long for the database. Try again later.'),
-      );
-    const timer = setDeadline(onDeadline, timeout);
+    const timer = setDeadline(() => settle(entry.state === 'sent' ? lateError() : waitedTooLong()), timeout);
     queue.push(entry);
     queueBytes += bytes;
     scheduleBatch();

@@ -35,7 +35,7 @@ export const exportFromService =
             yield chunk;
           }
         } catch (cause) {
-          throw new RemoteError(INCOMPLETE, false, cause);
+          throw new RemoteError(INCOMPLETE, 'not sent', cause);
         }
       })(),
     );

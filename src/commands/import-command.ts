@@ -75,15 +75,22 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
           ? run(createRemoteImporter(service, fileOptions))
           : withDatabaseImporter(config(), fileOptions, run);
       });
-      if (options.errors) await writeErrors(options.errors, outcome);
       showErrors(outcome);
       const seconds = (performance.now() - startedAt) / 1000;
-      await print(`${options.json ? summarizeAsJson(outcome, dryRun) : summarizeAsText(outcome, dryRun, seconds)}\n`);
-      if (outcome.failed > 0 || outcome.stopped)
-        throw new OperationalError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
-      if (outcome.message !== undefined) throw new OperationalError('Not every file has rows.');
+      const summary = options.json ? summarizeAsJson(outcome, dryRun) : summarizeAsText(outcome, dryRun, seconds);
+      const notPrinted = await print(`${summary}\n`).catch((error: Error) => error);
+      if (options.errors) await writeErrors(options.errors, outcome);
+      // Whether anybody reads the summary does not change what became of the rows.
+      const failure = failureOf(outcome, dryRun) ?? notPrinted;
+      if (failure) throw failure;
     },
   );
+};
+
+const failureOf = ({ failed, stopped, message }: FilesOutcome, dryRun: boolean): Error | undefined => {
+  if (failed > 0 || stopped)
+    return new OperationalError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
+  return message === undefined ? undefined : new OperationalError('Not every file has rows.');
 };
 
 const writeErrors = (file: string, { errors }: FilesOutcome): Promise<void> =>

@@ -10,14 +10,18 @@ import { createImportSessions } from '../imports/import-session.ts';
 import { readCsv } from '../imports/read-csv.ts';
 import { readJson, readNdjson } from '../imports/read-json.ts';
 import { readFileBytes } from './bulk-file.ts';
-import { type FileOptions, type FileOutcome, type Importer, type ImportFile, toOutcome } from './import-files.ts';
+import {
+  type FileOptions,
+  type FileOutcome,
+  type Importer,
+  type ImportFile,
+  MAX_ARRAY_BYTES,
+  toOutcome,
+} from './import-files.ts';
 import { withSession } from './with-database.ts';
 
 /** How long a cancelled statement may take to end, in ms. */
 const GRACE = 2000;
-
-/** The maximum size of a JSON array in bytes of UTF-8: it is held in memory, and so are its elements. */
-export const MAX_ARRAY_BYTES = 67_108_864;
 
 /** Calls `use` with an importer that stores into the database, without the service. @throws errors of PostgreSQL, when it connects */
 export const withDatabaseImporter = <Result>(
@@ -27,7 +31,11 @@ export const withDatabaseImporter = <Result>(
 ): Promise<Result> =>
   withSession(config, async (url) => {
     const sessions = createImportSessions({
-      ...{ url, connectTimeout: CONNECT_TIMEOUT, count: 1, lockTimeout: BULK_LOCK_TIMEOUT, grace: GRACE },
+      url,
+      connectTimeout: CONNECT_TIMEOUT,
+      count: 1,
+      lockTimeout: BULK_LOCK_TIMEOUT,
+      grace: GRACE,
       onConnectionLost: () => {},
     });
     const importFile: Importer = async (file, { signal, onBytes, onProgress }) => {

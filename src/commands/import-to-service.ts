@@ -6,8 +6,14 @@ import { importSummarySchema, NO_COUNTS } from '../imports/import.ts';
 import { describeInterruption, isOfFile } from '../imports/import-errors.ts';
 import { readArray } from '../imports/read-json.ts';
 import { readFileBytes } from './bulk-file.ts';
-import { type FileOptions, type FileOutcome, type Importer, type ImportFile, toOutcome } from './import-files.ts';
-import { MAX_ARRAY_BYTES } from './import-to-database.ts';
+import {
+  type FileOptions,
+  type FileOutcome,
+  type Importer,
+  type ImportFile,
+  MAX_ARRAY_BYTES,
+  toOutcome,
+} from './import-files.ts';
 import { RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
 
 /** Imports files through a service. What of a file it cannot read is for the service to say, except for JSON arrays. */
@@ -24,8 +30,11 @@ export const createRemoteImporter =
     };
     try {
       const response = await send(service, {
-        ...{ method: 'POST', path: `/plants/import?${query}`, headers: headersOf(file, encoding), signal },
-        body: (wanted) => readBody(file, encoding, { signal: wanted, onBytes, onRows }),
+        method: 'POST',
+        path: `/plants/import?${query}`,
+        headers: headersOf(file, encoding),
+        signal,
+        body: (bodySignal) => readBody(file, encoding, { signal: bodySignal, onBytes, onRows }),
         onSent: () => onProgress({ step: 'storing', rows }),
       });
       const summary = await readResult(response, service, importSummarySchema);
@@ -43,8 +52,8 @@ const toInterruptedOutcome = (
 ): FileOutcome => {
   const { message } = error as Error;
   const stoppedWith = (text: string) => ({ ...NO_COUNTS, errors: [], stopped: { message: text } });
-  if (error instanceof RemoteError && error.mayBeDone === undefined) return stoppedWith(message);
-  const isUnknown = error instanceof RemoteError && error.mayBeDone === true && !dryRun;
+  if (error instanceof RemoteError && error.outcome === 'refused') return stoppedWith(message);
+  const isUnknown = error instanceof RemoteError && error.outcome === 'unknown' && !dryRun;
   const interruption = { isUnknown, isOfFile: isOfFile(error), onConflict };
   const advice = describeInterruption(interruption, (mode) => `--on-conflict ${mode}`);
   return stoppedWith(`${isInterrupted ? 'Interrupted' : message.replace(/\.$/, '')}. ${advice}`);

@@ -49,16 +49,15 @@ export const addManyCommands = (program: Command, settings: CommandSettings): vo
     });
   };
   const schema = manyPlantsQuerySchema;
-  add('count', 'count all plants, or those that match', {
-    ...{ method: 'GET', path: '/plants/count', schema: plantCountQuerySchema, done: 'count' },
-  });
+  const countOfPlants = { method: 'GET', path: '/plants/count', schema: plantCountQuerySchema, done: 'count' } as const;
+  add('count', 'count all plants, or those that match', countOfPlants);
   add('delete', 'delete all plants that match', { method: 'DELETE', path: '/plants', schema, done: 'deleted' });
   add('patch', 'change all plants that match', { method: 'PATCH', path: '/plants', schema, done: 'updated' });
 };
 
-type Run = { command: Command; action: Action; patch: string | undefined; options: CommandOptions };
+type Invocation = { command: Command; action: Action; patch: string | undefined; options: CommandOptions };
 
-const run = async ({ command, action, patch, options }: Run, { config, environment }: CommandSettings) => {
+const run = async ({ command, action, patch, options }: Invocation, { config, environment }: CommandSettings) => {
   const { tag, q, id, limit, dryRun = false, json } = options;
   const given = Object.entries({ tag, q, id, limit, ...(dryRun && { dryRun: 'true' }) });
   const query = given.filter((entry): entry is [string, string | string[]] => entry[1] !== undefined);
@@ -78,7 +77,8 @@ const run = async ({ command, action, patch, options }: Run, { config, environme
 
 const toRequest = ({ schema }: Action, query: [string, string | string[]][], patch?: string): ManyRequest => {
   const { tag, q, id: ids, limit } = parseParameters<z.ZodObject>(schema, Object.fromEntries(query)) as Query;
-  const change = patch === undefined ? undefined : parseBody(plantPatchSchema, parseJsonText(patch, 'The patch'));
+  const change =
+    patch === undefined ? undefined : parseBody(plantPatchSchema, parseJsonText(patch, 'The patch'), 'The patch');
   return { filter: { tag, nameContains: q, ids }, limit, change };
 };
 
@@ -94,7 +94,7 @@ const asUsage = <Result>(command: Command, parse: () => Result): Result => {
   }
 };
 
-type Asking = Pick<Run, 'action' | 'patch'> & {
+type ServiceQuestion = Pick<Invocation, 'action' | 'patch'> & {
   query: [string, string | string[]][];
   signal: AbortSignal;
   isChange: boolean;
@@ -102,13 +102,15 @@ type Asking = Pick<Run, 'action' | 'patch'> & {
 
 const askService = async (
   service: RemoteService,
-  { action, query, patch, signal, isChange }: Asking,
+  { action, query, patch, signal, isChange }: ServiceQuestion,
 ): Promise<number> => {
   const { method, path, done } = action;
   const parameters = query.flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
   try {
     const response = await send(service, {
-      ...{ method, path: `${path}?${new URLSearchParams(parameters)}`, signal },
+      method,
+      path: `${path}?${new URLSearchParams(parameters)}`,
+      signal,
       ...(patch !== undefined && {
         headers: { 'Content-Type': 'application/merge-patch+json' },
         body: async function* () {
@@ -122,7 +124,7 @@ const askService = async (
     if (!(error instanceof RemoteError)) throw error;
     const reason = signal.aborted ? 'Interrupted.' : error.message;
     throw new OperationalError(
-      isChange && error.mayBeDone ? `${reason} It is not known whether plants were changed.` : reason,
+      isChange && error.outcome === 'unknown' ? `${reason} It is not known whether plants were changed.` : reason,
     );
   }
 };

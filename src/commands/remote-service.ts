@@ -14,16 +14,16 @@ export type RemoteService = {
   agent: http.Agent | undefined;
 };
 
-/**
- * There is no response, or not one of a Plant Store. `mayBeDone`: whether the request may have been carried out; undefined if the
- * service itself responded, whose message says so.
- */
-export class RemoteError extends OperationalError {
-  readonly mayBeDone: boolean | undefined;
+/** Whether a request was carried out. `refused`: the service itself responded, and its message says what became of it. */
+type RequestOutcome = 'refused' | 'not sent' | 'unknown';
 
-  constructor(message: string, mayBeDone?: boolean, cause?: unknown) {
+/** The service refused the request, or there is no response of a Plant Store. */
+export class RemoteError extends OperationalError {
+  readonly outcome: RequestOutcome;
+
+  constructor(message: string, outcome: RequestOutcome, cause?: unknown) {
     super(message, { cause });
-    this.mayBeDone = mayBeDone;
+    this.outcome = outcome;
   }
 }
 
@@ -68,20 +68,20 @@ export const send = async ({ url, token, agent }: RemoteService, request: Remote
   // The service may respond before it has read the body, and then close the connection.
   outgoing.on('error', () => {});
   const responded = once(outgoing, 'response', { signal: stopping.signal }) as Promise<[IncomingMessage]>;
-  const wanted = new AbortController();
+  const uploading = new AbortController();
   // The service waits for a header for a shorter time than for the first row.
   if (body) outgoing.flushHeaders();
   let bodyError: unknown;
   const upload = async () => {
-    for await (const piece of body?.(wanted.signal) ?? []) {
-      if (!outgoing.write(piece)) await once(outgoing, 'drain', { signal: wanted.signal }).catch(() => {});
-      if (outgoing.destroyed || wanted.signal.aborted) return;
+    for await (const piece of body?.(uploading.signal) ?? []) {
+      if (!outgoing.write(piece)) await once(outgoing, 'drain', { signal: uploading.signal }).catch(() => {});
+      if (outgoing.destroyed || uploading.signal.aborted) return;
     }
     outgoing.end();
     onSent?.();
   };
   upload().catch((error) => {
-    if (wanted.signal.aborted) return;
+    if (uploading.signal.aborted) return;
     bodyError = error;
     outgoing.destroy(error);
   });
@@ -89,13 +89,13 @@ export const send = async ({ url, token, agent }: RemoteService, request: Remote
     const [response] = await responded;
     return response;
   } catch (error) {
-    const mayBeDone = method !== 'GET' && outgoing.writableFinished;
+    const outcome = method !== 'GET' && outgoing.writableFinished ? 'unknown' : 'not sent';
     throw (
-      bodyError ?? new RemoteError(describeFailure(url, (stopping.signal.reason ?? error) as Error), mayBeDone, error)
+      bodyError ?? new RemoteError(describeFailure(url, (stopping.signal.reason ?? error) as Error), outcome, error)
     );
   } finally {
     clearTimeout(timer);
-    wanted.abort();
+    uploading.abort();
   }
 };
 
@@ -137,11 +137,11 @@ export const readResult = async <Result>(
   { url }: RemoteService,
   result: z.ZodType<Result>,
 ): Promise<Result> => {
-  const value = parseObject(await readText(response, url));
+  const value = parseJson(await readText(response, url));
   const { data } = result.safeParse(value);
   if (data !== undefined) return data;
   const { data: error } = errorSchema.safeParse(value);
-  if (error) throw new RemoteError(`${error.message}${ADVICE_ON_STATUS[response.statusCode ?? 0] ?? ''}`);
+  if (error) throw new RemoteError(`${error.message}${ADVICE_ON_STATUS[response.statusCode ?? 0] ?? ''}`, 'refused');
   throw notPlantStore(response, url);
 };
 
@@ -156,13 +156,13 @@ const readText = async (response: IncomingMessage, url: string): Promise<string>
     }
   } catch (error) {
     if (error instanceof RemoteError) throw error;
-    throw new RemoteError(describeFailure(url, error as Error), true, error);
+    throw new RemoteError(describeFailure(url, error as Error), 'unknown', error);
   }
   return Buffer.concat(chunks).toString();
 };
 
 /** @returns undefined if the text is not JSON */
-const parseObject = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return parse(text, (name, member, { source = '' }) =>
       name === 'id' && typeof member === 'number' ? BigInt(source) : member,
@@ -188,10 +188,11 @@ const ADVICE_ON_STATUS: Record<number, string> = {
 export const notPlantStore = ({ statusCode = 0, headers }: IncomingMessage, url: string): RemoteError => {
   const { location } = headers;
   if (statusCode >= 300 && statusCode < 400 && location)
-    return new RemoteError(`${url} redirects to ${location}. Use the URL of the Plant Store itself.`, false);
+    return new RemoteError(`${url} redirects to ${location}. Use the URL of the Plant Store itself.`, 'not sent');
   const { 'content-type': type = 'no content type' } = headers;
   const said = `${url} responded with status ${statusCode} and ${type}, not as a Plant Store does`;
   // A proxy may have lost the service, not have waited for it, or cut off its response.
   const mayBeDone = statusCode >= 500 || (statusCode < 300 && type.startsWith('application/json'));
-  return new RemoteError(`${said}. Check the URL, with its base path, and the proxies in between.`, mayBeDone);
+  const outcome = mayBeDone ? 'unknown' : 'not sent';
+  return new RemoteError(`${said}. Check the URL, with its base path, and the proxies in between.`, outcome);
 };

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
+import { LOOPBACK } from '../config/variable-kinds.ts';
 import { OperationalError } from '../errors.ts';
 import type { RemoteService } from './remote-service.ts';
 
@@ -15,16 +16,16 @@ export const addServiceOptions = (command: Command): Command =>
     .option(
       '--url <url>',
       'use the service at this URL, with its base path, instead of the database (default: PLANT_STORE_URL). Its token is in PLANT_STORE_TOKEN',
-      parseServiceUrl,
     )
     .option('--token-file <file>', 'read the access token for --url from a file');
 
-const parseServiceUrl = (text: string): string => {
+/** The message of a wrong URL does not repeat it, because it may contain a password or a token. */
+const parseServiceUrl = (command: Command, [source, text]: readonly [string, string]): string => {
   const url = URL.parse(text);
   const isService = url && /^https?:$/.test(url.protocol) && !`${url.username}${url.password}${url.search}${url.hash}`;
   if (isService) return url.href.replace(/\/+$/, '');
-  throw new InvalidArgumentError(
-    'It must be a URL such as https://plants.example.com/api, without a token or a query.',
+  return command.error(
+    `error: ${source} is invalid. It must be a URL such as https://plants.example.com/api, without a token or a query.`,
   );
 };
 
@@ -37,7 +38,7 @@ export const serviceOf = (
   const variable = environment.PLANT_STORE_URL;
   if (!option && !variable)
     return tokenFile === undefined ? undefined : command.error('error: --token-file needs --url');
-  const url = option ?? parseVariable(command, variable as string);
+  const url = parseServiceUrl(command, option ? ['--url', option] : ['PLANT_STORE_URL', variable as string]);
   const [text, source] =
     tokenFile === undefined
       ? [environment.PLANT_STORE_TOKEN ?? '', 'PLANT_STORE_TOKEN']
@@ -53,17 +54,9 @@ export const serviceOf = (
 
 /** Connects by the proxy of HTTPS_PROXY or HTTP_PROXY, except to this machine and the hosts of NO_PROXY. */
 const agentFor = ({ protocol, hostname }: URL, environment: NodeJS.ProcessEnv): http.Agent | undefined => {
-  if (/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return undefined;
+  if (LOOPBACK.test(hostname)) return undefined;
   const { Agent } = protocol === 'https:' ? https : http;
   return new Agent({ proxyEnv: environment });
-};
-
-const parseVariable = (command: Command, text: string): string => {
-  try {
-    return parseServiceUrl(text);
-  } catch (error) {
-    return command.error(`error: PLANT_STORE_URL is invalid. ${(error as Error).message}`);
-  }
 };
 
 const readTokenFile = (file: string): string => {

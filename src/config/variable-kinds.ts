@@ -42,7 +42,7 @@ export const duration = (minimum: string, maximum: string, fallback: string) =>
  * Whether a URL can be read in one way only. A password with an unencoded `/`, `?` or `#` ends the authority too early, and its rest
  * would become a part of the path or query, which messages show. A `:` is allowed in a password (RFC 3986 §3.2.1).
  */
-export const isUnambiguousUrl = (text: string, scheme: RegExp): boolean => {
+const isUnambiguousUrl = (text: string, scheme: RegExp): boolean => {
   const [, name = '', hierarchy = ''] = /^([a-z]+):\/\/(.*)$/is.exec(text) ?? [];
   const isPlain = /^([^\s/?#@:\\]*(:[^\s/?#@\\]*)?@)?[^\s/?#@\\]*([/?][^@#]*)?$/.test(hierarchy);
   return scheme.test(name) && isPlain && isDecodable(text) && URL.canParse(text);
@@ -92,7 +92,8 @@ export const httpUrl = (example: string) =>
     .optional()
     .describe(`a URL such as ${example}`);
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+/** Host names of this machine, as URLs have them. */
+export const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /** A URL whose responses can be trusted: over TLS, or on this machine. */
 export const trustedUrl = (example: string) =>

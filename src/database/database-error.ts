@@ -99,7 +99,7 @@ export const isStatementTimeout = hasCode(/^57014$/);
  * On Citus, a statement that ends like this may be committed: the coordinator canceled it while a worker committed (57014), or lost
  * the worker (XX000, with various messages).
  */
-export const isUnknownOnCitus = hasCode(/^(57014|XX000)$/);
+const isUnknownOnCitus = hasCode(/^(57014|XX000)$/);
 
 /** The error of a write on Citus whose outcome is unknown. */
 export const toCitusWriteError = (error: unknown): Error =>

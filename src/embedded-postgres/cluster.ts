@@ -13,7 +13,7 @@ import { readSecretFile, writeSecretFile } from '../secret-file.ts';
 import type { ServerAccount } from './server-account.ts';
 
 /** Paths of PostgreSQL's programs. */
-export type Binaries = { initdb: string; pg_ctl: string; postgres: string };
+type Binaries = { initdb: string; pg_ctl: string; postgres: string };
 
 /** Loads the npm package with PostgreSQL for this platform. */
 export const loadBinaries = (): Promise<Binaries> => {

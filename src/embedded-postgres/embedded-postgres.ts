@@ -57,7 +57,7 @@ const SQLITE_BUSY = 5;
  * @returns a function that releases the lock, or undefined if another process holds a conflicting one
  * @throws {OperationalError} if this user cannot write the file
  */
-export const tryLock = (path: string, mode: 'shared' | 'exclusive'): (() => void) | undefined => {
+const tryLock = (path: string, mode: 'shared' | 'exclusive'): (() => void) | undefined => {
   let file: DatabaseSync | undefined;
   try {
     // Not by an import, because Node.js 22 lacks it, or warns of it.

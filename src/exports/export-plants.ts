@@ -82,5 +82,3 @@ const toExportError = (error: unknown, { tag, nameContains }: PlantFilter): unkn
   const isSlow = isSearch && (error instanceof SilenceError || isStatementTimeout(error));
   return isSlow ? new StoreError('searchTooSlow', undefined, { cause: error }) : error;
 };
-
-export type PlantExports = ReturnType<typeof createPlantExports>;

@@ -19,12 +19,17 @@ export const parseQuery = (query: string | null) => {
 
 /**
  * Validates a body.
+ * @param whole what messages call it
  * @throws {StoreError} code 1003, with a JSON Pointer for each of the first wrong fields
  */
-export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> => {
+export const parseBody = <Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+  whole = 'The body',
+): z.infer<Schema> => {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
-  throw describeFields(result.error, 'The body', body);
+  throw describeFields(result.error, whole, body);
 };
 
 /** How many wrong fields or parameters an error names. A query may have thousands. */

@@ -122,7 +122,11 @@ export const summarize = (
       ? `The import stopped at line ${stoppedAt} because more than ${formatCount(maxErrors)} rows failed.`
       : `The import is atomic, and ${failed === 1 ? '1 row' : `${formatCount(failed)} rows`} failed.`;
   return {
-    ...{ ...NO_COUNTS, failed, errors: listed, stoppedAt, error },
+    ...NO_COUNTS,
+    failed,
+    errors: listed,
+    stoppedAt,
+    error,
     message: `${why} Nothing is stored.`,
     isAccepted: false,
   };

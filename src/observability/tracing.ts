@@ -69,11 +69,9 @@ export const createTracing = ({ url, exporter: name, sampling, logger }: Tracing
   });
   const tracer = provider.getTracer('plant-store', version);
   return {
-    /** Middleware that makes each request a span. */
     observeRequest: createRequestTracing({ tracer }),
     observeQueue: createQueueTracing({ tracer }),
     traceStatement: createStatementTracing({ tracer }),
-    /** Makes an import or export a span. */
     traceBulk: createBulkTracing({ tracer }),
     stop: async (): Promise<void> => {
       const sending = new AbortController();

@@ -85,7 +85,7 @@ const toOutcomes = (plants: readonly NewPlant[], firsts: readonly NewPlant[], st
 const INSERT_PLANT = Prisma.raw('/* insert_plant */');
 
 /** Stores plants with distinct ids whose id is free, and returns the ids of those that it stored. */
-export const insertStatement = (plants: readonly NewPlant[], isDistributed: boolean): Prisma.Sql => {
+const insertStatement = (plants: readonly NewPlant[], isDistributed: boolean): Prisma.Sql => {
   // For one row, PostgreSQL takes 0.05 ms less for VALUES. From arrays, Citus would collect the rows on the coordinator first (ten
   // times slower).
   if (isDistributed || plants.length === 1) {

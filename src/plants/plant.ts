@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { StoreError } from '../errors.ts';
 
 /** Any Unicode string that PostgreSQL's `text` can store: without U+0000 and unpaired surrogates. */
-export const storableText = z
+const storableText = z
   .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
   .refine((text) => !text.includes('\0'), 'must be text without U+0000, which cannot be stored')
   .refine((text) => text.isWellFormed(), 'must be text without unpaired surrogates, which cannot be stored')

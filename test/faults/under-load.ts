@@ -6,7 +6,7 @@ import type { Ledger } from './ledger.ts';
 import { watchPauses } from './watch-pauses.ts';
 
 /** The limits; times in ms. */
-export type Promises = {
+type Promises = {
   longestWait: number;
   /** For 503s, if different. */
   longest503?: number;

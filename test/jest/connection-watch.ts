@@ -1,9 +1,12 @@
 import { Socket } from 'node:net';
-import { callersOf, placeOfCall } from './stack-place.ts';
+import { callersOf, placeIn } from './stack-place.ts';
 
 /** How many callers to look at: a client of PostgreSQL connects deep within packages. */
 const DEPTH = 40;
-/** These keep connections for later, and close them when they end; so do the relays of tests for the connections of a pool. */
+/**
+ * What keeps connections for later, and closes them when it ends; so do the relays of tests for the connections of a pool.
+ * `node:http` comes by its agent even without one, so its clients are not watched.
+ */
 const POOLS = /node:_http_agent|internal\/deps\/undici|\/pg-pool\/|\/(?:tcp-proxy|watched-postgres)\.ts/;
 
 /**
@@ -14,7 +17,8 @@ export const createConnectionWatch = () => {
   const places = new Map<Socket, string>();
   const original = Socket.prototype.connect as (...words: unknown[]) => Socket;
   const watched = function (this: Socket, ...words: unknown[]): Socket {
-    const place = POOLS.test(callersOf(watched, DEPTH)) ? undefined : placeOfCall(watched, DEPTH);
+    const callers = callersOf(watched, DEPTH);
+    const place = POOLS.test(callers) ? undefined : placeIn(callers);
     if (place) places.set(this, `connection of ${place}`);
     this.once('close', () => places.delete(this));
     return original.apply(this, words);

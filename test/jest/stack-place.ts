@@ -4,21 +4,15 @@ const ROOT = join(import.meta.dirname, '..', '..', '/');
 /** Where src/ or a test calls a function, in a stack. */
 const OURS = /^(?:src\/(?!generated\/)|test\/)[\w./-]+:\d+/;
 
-/**
- * Where this project calls a function.
- * @param depth how many callers to look at
- * @returns a file and a line, such as `src/database/database.ts:90`; undefined if others call it
- */
-export const placeOfCall = (callee: (...words: never[]) => unknown, depth: number): string | undefined => {
-  const lines = callersOf(callee, depth).split(ROOT).slice(1);
-  for (const line of lines) {
-    const [place] = OURS.exec(line) ?? [];
-    if (place) return place;
-  }
-  return undefined;
-};
+/** @returns the first place of this project, such as `src/database/database.ts:90`; undefined if the stack has none */
+export const placeIn = (stack: string): string | undefined =>
+  stack
+    .split(ROOT)
+    .slice(1)
+    .map((line) => OURS.exec(line)?.[0])
+    .find((place) => place);
 
-/** The lines of the stack above a function. */
+/** The stack above a function, at most so many callers. */
 export const callersOf = (callee: (...words: never[]) => unknown, depth: number): string => {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = depth;

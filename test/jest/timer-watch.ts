@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { placeOfCall } from './stack-place.ts';
+import { callersOf, placeIn } from './stack-place.ts';
 
 /**
  * Watches the timers that a test's modules set.
@@ -19,7 +19,7 @@ export const createTimerWatch = (target: typeof globalThis) => {
         },
         ...words,
       );
-      const place = placeOfCall(watched, 1);
+      const place = placeIn(callersOf(watched, 1));
       if (place) places.set(timer, `timer of ${place}`);
       // `using` a timer calls it.
       const dispose = timer[Symbol.dispose];

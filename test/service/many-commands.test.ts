@@ -29,6 +29,7 @@ describe('count, delete and patch', () => {
     [['delete', '--tag', 'a', '--limit', '0'], 'from 1 to 100000'],
     [['patch', '{"tag": 5}', '--tag', 'a'], 'tag must be a string'],
     [['patch', '{', '--tag', 'a'], 'The patch is not JSON'],
+    [['patch', '[]', '--tag', 'a'], 'The patch must be'],
     [['patch', '--tag', 'a'], "missing required argument 'patch'"],
     [['export', '--url', 'ftp://plants'], 'must be a URL such as'],
     [['export', '--url', 'http://me:secret@plants'], 'without a token'],
@@ -36,5 +37,6 @@ describe('count, delete and patch', () => {
   ])('%j is a usage error', async (words, said) => {
     const { code, stderr } = await run(words);
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+    expect(stderr).not.toMatch(/secret|a=b/);
   });
 });

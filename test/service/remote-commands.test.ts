@@ -1,34 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { createWriteStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { useOtherServers } from '../support/other-servers.ts';
-import { runProgram } from '../support/run-program.ts';
-import { useTestService } from '../support/use-test-service.ts';
+import { plantLines, useRemoteCommands } from '../support/use-remote-commands.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-const service = useTestService({ BASE_PATH: '/api' });
-let folder: string;
+const { service, url, path, run } = useRemoteCommands();
 const { listen } = useOtherServers();
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'plant-store-remote-'));
-  await service.database.query('TRUNCATE plants');
-});
-afterEach(() => {
-  rmSync(folder, { recursive: true });
-});
-
-const path = (name: string) => join(folder, name);
-const url = () => `${service.baseUrl}/api`;
-const run = (words: string[], environment: Record<string, string> = {}) =>
-  runProgram(words, { PLANT_STORE_URL: url(), PLANT_STORE_TOKEN: service.token, ...environment });
 const plants = () => service.database.query('SELECT id::text, name, tag FROM plants ORDER BY id');
-const ndjson = (count: number) =>
-  Array.from({ length: count }, (_, index) => `{"id":${index + 1},"name":"Fir"}\n`).join('');
+
 describe('import and export with a service', () => {
   test.each(['all.csv.gz', 'all.ndjson', 'ALL.CSV'])('write and read the file %s', async (name) => {
     await service.database.query(`INSERT INTO plants
@@ -52,6 +35,23 @@ describe('import and export with a service', () => {
       code: 0,
       stderr: 'Exported 0 plants.\n',
     });
+  });
+
+  test('exit with 1 if rows failed, also if nobody reads the summary, or a file for the errors cannot be written', async () => {
+    writeFileSync(path('a.ndjson'), `{}\n${plantLines(1)}`);
+    const pipeClosed = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+    expect((await run(['import', path('a.ndjson')], {}, pipeClosed)).code).toBe(1);
+    expect((await run(['import', path('a.ndjson'), '--dry-run', '--on-conflict', 'skip'], {}, pipeClosed)).code).toBe(
+      1,
+    );
+    const words = ['import', path('a.ndjson'), '--on-conflict', 'skip', '--errors', path('none/errors')];
+    expect(await run(words)).toEqual({
+      code: 1,
+      stdout: expect.stringContaining('0 created, 0 replaced, 1 skipped, 1 failed'),
+      stderr: expect.stringMatching(/a\.ndjson:1: .*\n.* does not exist/),
+    });
+    writeFileSync(path('b.ndjson'), plantLines(1));
+    expect((await run(['import', path('b.ndjson'), '--on-conflict', 'skip'], {}, pipeClosed)).code).toBe(0);
   });
 
   test('filter plants by tag and name', async () => {
@@ -79,8 +79,8 @@ describe('import and export with a service', () => {
   });
 
   test('store nothing of a file if more rows than --max-errors fail, and not the files behind it', async () => {
-    writeFileSync(path('a.ndjson'), `${'{}\n'.repeat(10)}${ndjson(1)}`);
-    writeFileSync(path('b.ndjson'), ndjson(2));
+    writeFileSync(path('a.ndjson'), `${'{}\n'.repeat(10)}${plantLines(1)}`);
+    writeFileSync(path('b.ndjson'), plantLines(2));
     const { code, stderr } = await run(['import', path('a.ndjson'), path('b.ndjson'), '--max-errors', '3']);
     const said = 'The import stopped at line 4 because more than 3 rows failed. Nothing is stored. See --max-errors.';
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${path('a.ndjson')}: ${said}`)]);
@@ -109,9 +109,9 @@ describe('import and export with a service', () => {
   });
 
   test.each([
-    ['a.ndjson.gz', gzipSync(ndjson(3)).subarray(0, 30), 'unexpected end of file'],
-    ['a.ndjson.gz', ndjson(3), 'incorrect header check'],
-    ['a.ndjson.gz', Buffer.concat([gzipSync(ndjson(3)), Buffer.from('more text')]), 'incorrect header check'],
+    ['a.ndjson.gz', gzipSync(plantLines(3)).subarray(0, 30), 'unexpected end of file'],
+    ['a.ndjson.gz', plantLines(3), 'incorrect header check'],
+    ['a.ndjson.gz', Buffer.concat([gzipSync(plantLines(3)), Buffer.from('more text')]), 'incorrect header check'],
     ['a.csv', Buffer.from('id,name\n1,T\xe4nnchen\n', 'latin1'), 'state it'],
   ])('report at once that %s (%p) is broken: %s', async (name, bytes, said) => {
     writeFileSync(path(name), bytes);
@@ -148,7 +148,7 @@ describe('import and export with a service', () => {
     spawnSync('mkfifo', [path('pipe.ndjson')]);
     const running = run(['import', path('pipe.ndjson'), '--json']);
     const pipe = createWriteStream(path('pipe.ndjson')).on('error', () => {});
-    pipe.write(ndjson(6000));
+    pipe.write(plantLines(6000));
     await waitUntil('the import', () => service.inUse().imports === 1);
     process.emit('SIGINT');
     const { code, stdout, stderr } = await running;

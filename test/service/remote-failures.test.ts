@@ -1,33 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { createWriteStream, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { freePort } from '../../src/embedded-postgres/cluster.ts';
 import { useOtherServers } from '../support/other-servers.ts';
-import { runProgram } from '../support/run-program.ts';
-import { useTestService } from '../support/use-test-service.ts';
+import { plantLines, useRemoteCommands } from '../support/use-remote-commands.ts';
 
-const service = useTestService({ BASE_PATH: '/api' });
+const { service, url, path, run } = useRemoteCommands();
 const { listen, respondWith } = useOtherServers();
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'plant-store-remote-'));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
-
-const path = (name: string) => join(folder, name);
-const url = () => `${service.baseUrl}/api`;
-const run = (words: string[], environment: Record<string, string> = {}) =>
-  runProgram(words, { PLANT_STORE_URL: url(), PLANT_STORE_TOKEN: service.token, ...environment });
-const ndjson = (count: number) =>
-  Array.from({ length: count }, (_, index) => `{"id":${index + 1},"name":"Fir"}\n`).join('');
 
 describe('a command with --url says what to do', () => {
   const importTo = async (to: string, environment: Record<string, string> = {}, words: string[] = []) => {
-    writeFileSync(path('a.ndjson'), ndjson(1));
+    writeFileSync(path('a.ndjson'), plantLines(1));
     const { code, stderr } = await run(['import', path('a.ndjson'), '--url', to, ...words], environment);
     expect(code).toBe(1);
     return stderr;
@@ -60,7 +45,7 @@ describe('a command with --url says what to do', () => {
     spawnSync('mkfifo', [path('pipe.ndjson')]);
     const running = run(['import', path('pipe.ndjson')], { PLANT_STORE_TOKEN: `plant_${'x'.repeat(43)}` });
     const pipe = createWriteStream(path('pipe.ndjson')).on('error', () => {});
-    pipe.write(ndjson(100_000));
+    pipe.write(plantLines(100_000));
     expect((await running).stderr).toContain('The token is wrong, expired or revoked.');
     pipe.destroy();
   });
@@ -90,7 +75,7 @@ describe('a command with --url says what to do', () => {
       code: 1,
       stderr: expect.stringContaining(said),
     });
-    expect(readdirSync(folder)).toEqual(['a.ndjson']);
+    expect(readdirSync(path(''))).toEqual(['a.ndjson']);
   });
 
   test('if it sends a response of more than 64 MiB, which may never end', async () => {
@@ -120,7 +105,7 @@ describe('a command with --url says what to do', () => {
       'not known whether plants were changed',
     );
     const early = await listen(createServer((incoming) => incoming.once('data', () => incoming.socket.destroy())));
-    writeFileSync(path('long.ndjson'), ndjson(300_000));
+    writeFileSync(path('long.ndjson'), plantLines(300_000));
     const { stderr } = await run(['import', path('long.ndjson'), '--url', early]);
     expect(stderr).toMatch(/was lost\. .* Nothing is stored\. Repeat the import\.\n/);
   });
@@ -135,6 +120,6 @@ describe('a command with --url says what to do', () => {
     writeFileSync(path('all.csv'), 'before');
     const { code, stderr } = await run(['export', path('all.csv'), '--url', await listen(cut)]);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/is not complete|not as a Plant Store does/)]);
-    expect([readdirSync(folder), readFileSync(path('all.csv'), 'utf8')]).toEqual([['all.csv'], 'before']);
+    expect([readdirSync(path('')), readFileSync(path('all.csv'), 'utf8')]).toEqual([['all.csv'], 'before']);
   });
 });

@@ -15,7 +15,7 @@ export type SentRequest = {
   isUnread?: boolean;
 };
 
-export type ClientAnswer = { status: number; headers: IncomingHttpHeaders; text: string };
+type ClientAnswer = { status: number; headers: IncomingHttpHeaders; text: string };
 
 /** Sends a request on a connection of its own, which may leave. */
 export const sendFromClient = (service: TestService, token: string, sent: SentRequest) => {

@@ -13,7 +13,7 @@ import { createTestDatabase, openTestDatabase } from './test-database.ts';
 import { unwatchAnswers, watchAnswers } from './watch-answers.ts';
 import { watchedServices } from './watched-services.ts';
 
-export type LogLine = Record<string, unknown> & { level: string; msg: string };
+type LogLine = Record<string, unknown> & { level: string; msg: string };
 
 type TestServiceOptions = {
   migrated?: boolean;
@@ -71,7 +71,6 @@ export const startTestService = async (environment: Record<string, string> = {},
     config,
     databaseUrl: database.url,
     logger,
-    droppedLines: () => 0,
     requestLimits: { ...limitRequests(config), lockTimeout: LOCK_TIMEOUT, ...requestLimits },
   });
   const port = await service.start();

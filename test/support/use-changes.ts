@@ -35,7 +35,7 @@ export const useChanges = (settings = SETTINGS) => {
   return shared;
 };
 
-export type ChangesServer = ReturnType<typeof useChanges>;
+type ChangesServer = ReturnType<typeof useChanges>;
 
 /** Runs `changes --slot` with another option, or until it ends. */
 export const changes = ({ environment }: ChangesServer, slot: string, ...words: string[]) =>

@@ -1,17 +1,11 @@
-import { rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { writeFile } from 'node:fs/promises';
 import { afterEach, describe, jest } from '@jest/globals';
-import { Command } from 'commander';
-import { addImportCommand } from '../../../src/commands/import-command.ts';
 import { parseExpiry, parsePort, parseTokenName } from '../../../src/commands/option-parsers.ts';
 import { showProgress } from '../../../src/commands/output.ts';
-import { readConfig } from '../../../src/config/config.ts';
 import { createDurabilityWatch } from '../../../src/database/inspect-database.ts';
-import { readJson } from '../../../src/imports/read-json.ts';
 import { edge, limitOf, succeeds } from '../../support/limits/edge.ts';
-import { useTestDatabase } from '../../support/use-test-database.ts';
+import { runProgram } from '../../support/run-program.ts';
+import { useRemoteCommands } from '../../support/use-remote-commands.ts';
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -36,7 +30,7 @@ describe('an option', () => {
 });
 
 describe('the command import', () => {
-  const database = useTestDatabase();
+  const { service, path, run } = useRemoteCommands();
 
   edge('commands/import-command.ts MAX_SHOWN', 'prints at most ten failed rows, and how many more there are', {
     is: [
@@ -45,35 +39,27 @@ describe('the command import', () => {
       [10, true],
     ],
     of: async (count) => {
-      const file = join(tmpdir(), `failed-rows-${process.pid}.ndjson`);
+      const file = path('failed.ndjson');
       await writeFile(file, '{}\n'.repeat(count));
-      const program = new Command().exitOverride();
-      addImportCommand(program, { config: () => readConfig({ DATABASE_URL: database.url }), environment: {} });
-      const printed = jest.spyOn(process.stderr, 'write').mockImplementation(() => true);
-      jest.spyOn(process.stdout, 'write').mockImplementation((_text, ...rest) => {
-        const done = rest.at(-1);
-        if (typeof done === 'function') done();
-        return true;
-      });
-      await program.parseAsync(['import', file], { from: 'user' }).catch(() => {});
-      const lines = printed.mock.calls.map(([line]) => String(line));
-      await rm(file);
-      jest.restoreAllMocks();
+      const lines = (await run(['import', file])).stderr.split('\n');
       return [
         lines.filter((line) => line.startsWith(file)).length,
         lines.some((line) => /^and .* more failed rows/.test(line)),
       ];
     },
   });
-  edge('commands/import-to-database.ts MAX_ARRAY_BYTES', 'reads a JSON array of at most so many bytes', {
-    value: 100,
-    is: [1, 1, 1002],
-    of: (size) => {
-      const text = `[{"id":1,"name":"${'x'.repeat(size - 20)}"}]`;
-      return Array.fromAsync(readJson(Readable.from([text]), { maxBytes: 100 })).then(
-        (turns) => turns.flat().length,
-        ({ code }) => code,
-      );
+  edge('commands/import-files.ts MAX_ARRAY_BYTES', 'reads a JSON array of at most so many bytes, both ways', {
+    is: [
+      [0, 0],
+      [0, 0],
+      [1, 1],
+    ],
+    of: async (size) => {
+      const file = path('plants.json');
+      await writeFile(file, '[{"id":1,"name":"Fir"}'.padEnd(size - 1).concat(']'));
+      const words = ['import', file, '--on-conflict', 'replace'];
+      const direct = await runProgram(words, { DATABASE_URL: service.database.url });
+      return [direct.code, (await run(words)).code];
     },
   });
 });

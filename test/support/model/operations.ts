@@ -12,7 +12,7 @@ import { TOKEN_NAMES, type TokenName } from './tokens.ts';
 import { WRONG_REQUESTS } from './wrong-requests.ts';
 
 /** A member of If-Match or If-None-Match. `earlier`: the entity tag of a former state of the plant. */
-export type TagChoice = 'current' | 'earlier' | 'weak' | 'foreign' | '*';
+type TagChoice = 'current' | 'earlier' | 'weak' | 'foreign' | '*';
 
 export type Precondition = { header: 'If-Match' | 'If-None-Match'; tags: TagChoice[] };
 
