@@ -76,7 +76,7 @@ describe('parseExactJson', () => {
       fc.json(),
       fc.constantFrom('"id"', '"id:1"', '{"id":7}', '[{"id":8},"]"]', '"\\\\"'),
     );
-    const space = fc.constantFrom('', ' ', '\n\t');
+    const space = fc.constantFrom('', '', '', '', ' ', '\n\t');
     const member = fc
       .tuple(space, name, space, space, value, space)
       .map(([a, n, b, c, v, d]) => `${a}${n}${b}:${c}${v}${d}`);

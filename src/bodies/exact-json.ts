@@ -11,6 +11,9 @@ const MAX_DEPTH = 100;
 const tooComplex = (maxSeparators: number) =>
   new RangeError(`more than ${maxSeparators} commas and opening brackets, or more than ${MAX_DEPTH} levels of nesting`);
 
+/** As most clients send a plant: the id first, and no escape, object or array behind it. A scan would take a fifth of an import. */
+const PLAIN_OBJECT = /^\{"id":(-?\d{1,19})(?:,[^\\{[]*)?\}$/;
+
 /**
  * Parses JSON like `JSON.parse`, except that a member named `id`, of the object or of each object in an array, becomes an exact
  * bigint if it is an integer. `1.0` and `1e3` are integers (JSON Schema 2020-12 §6.1.1). A number that is not an integer, or too
@@ -19,7 +22,8 @@ const tooComplex = (maxSeparators: number) =>
  * @throws {RangeError} if it has too many values or nests them too deep (RFC 8259 §9)
  */
 export const parseExactJson = (text: string, maxSeparators = MAX_SEPARATORS): unknown => {
-  const sources = findIds(text, maxSeparators);
+  const [, id] = (text.length <= maxSeparators && PLAIN_OBJECT.exec(text)) || [];
+  const sources = id !== undefined && text.lastIndexOf('"id"') === 1 ? [id] : findIds(text, maxSeparators);
   const value: unknown = JSON.parse(text);
   if (Array.isArray(value)) for (const [index, element] of value.entries()) setExactId(element, sources[index]);
   else setExactId(value, sources[0]);

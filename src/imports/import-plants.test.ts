@@ -12,6 +12,7 @@ test('an import whose rows cannot be staged ends at once, although its client pa
   const released: unknown[] = [];
   const session = {
     query: async () => [],
+    insert: async () => 0,
     copy: () => Promise.reject(failure),
     commit: async () => {},
     release: (how: unknown) => void released.push(how),

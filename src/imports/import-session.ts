@@ -28,6 +28,8 @@ type SessionsOptions = ImportDatabase & {
 export type ImportSession = {
   /** @returns the rows, with int8 values as text */
   query: <Row extends object>(sql: string | { name: string; text: string }, values?: unknown[]) => Promise<Row[]>;
+  /** @returns how many rows an INSERT stored; on Citus, how many it was given */
+  insert: (sql: string) => Promise<number>;
   /** @param sql COPY … FROM STDIN. @param text the rows in its text format (manual, COPY) */
   copy: (sql: string, text: string) => Promise<void>;
   /** Nothing cancels it once it is sent. @throws {OutcomeUnknownError} the connection was lost meanwhile */
@@ -117,6 +119,10 @@ export const createImportSessions = (options: SessionsOptions) => {
       query: async <Row extends object>(sql: string | { name: string; text: string }, values: unknown[] = []) => {
         signal.throwIfAborted();
         return run(async () => (await client.query<Row>(sql, values)).rows);
+      },
+      insert: async (sql) => {
+        signal.throwIfAborted();
+        return run(async () => (await client.query(sql)).rowCount ?? 0);
       },
       copy: async (sql, text) => {
         signal.throwIfAborted();

@@ -8,6 +8,7 @@ import {
   type ConflictRow,
   conflictsStatement,
   INSERT_FREE,
+  INSERT_STAGED_ROWS,
   idStatement,
   type RowSource,
   STAGED_ROWS,
@@ -67,26 +68,35 @@ const tryToStore = async (
   { onConflict, dryRun, atomic, maxErrors }: ImportOptions,
   lockTimeout: number,
 ): Promise<StoreOutcome> => {
+  const { source, count } = rows;
   const isRefused = (failed: number) => rows.failed + failed > (atomic ? 0 : maxErrors);
-  for (const statement of beginStatements(rows.source, lockTimeout)) await session.query(statement);
-  if (rows.source !== STAGED_ROWS && !dryRun && !isRefused(0) && (await storeFree(session, rows))) {
+  for (const statement of beginStatements(source, lockTimeout)) await session.query(statement);
+  const insertSmall = async () => (await session.query(INSERT_FREE, source.values.slice(1))).length === count;
+  const isSmall = source !== STAGED_ROWS && !dryRun && !isRefused(0);
+  if (isSmall && (await storeAll(session, insertSmall))) {
     await session.commit();
-    return { ...NO_COUNTS, created: rows.count, errors: [] };
+    return { ...NO_COUNTS, created: count, errors: [] };
   }
   const found = await findConflicts(session, rows, onConflict);
-  const expected = countRows(onConflict, { created: rows.count - found.repeated - found.taken, ...found, refused: 0 });
+  const expected = countRows(onConflict, { created: count - found.repeated - found.taken, ...found, refused: 0 });
   if (dryRun || isRefused(expected.failed)) {
     await session.query('ROLLBACK');
     return { ...expected, errors: found.errors };
   }
+  // A trigger may leave some out.
+  const insertStaged = async () => (await session.insert(INSERT_STAGED_ROWS)) === expected.created;
+  const isFree = source === STAGED_ROWS && found.taken === 0;
+  if (isFree && (await storeAll(session, insertStaged))) {
+    await session.commit();
+    return { ...expected, errors: found.errors };
+  }
   const { created, refused, errors } = await storeParts(session, rows, {
     takenIds: onConflict === 'error' ? 'skip' : onConflict,
-    isEveryIdFree: found.taken === 0,
     minStored: onConflict === 'error' ? expected.created : 0,
     isRefused,
   });
   // `storeParts` leaves out the rest of the rows once too many are refused.
-  const taken = isRefused(refused) ? found.taken : rows.count - created - found.repeated - refused;
+  const taken = isRefused(refused) ? found.taken : count - created - found.repeated - refused;
   const counts = countRows(onConflict, { created, repeated: found.repeated, taken, refused });
   if (isRefused(counts.failed)) await session.query('ROLLBACK');
   else await session.commit();
@@ -126,10 +136,10 @@ const beginStatements = (source: RowSource, lockTimeout: number): string[] => {
   return [begin, ...limits.map((setting) => `SET LOCAL ${setting}`), SAVEPOINT];
 };
 
-/** Stores rows in one short statement, if they meet no conflict, as those of most small imports. @returns false: none is stored */
-const storeFree = async (session: ImportSession, { source, count }: Rows): Promise<boolean> => {
+/** @param insert resolves to whether all rows were stored. @returns false: none is */
+const storeAll = async (session: ImportSession, insert: () => Promise<boolean>): Promise<boolean> => {
   try {
-    if ((await session.query(INSERT_FREE, source.values.slice(1))).length === count) return true;
+    if (await insert()) return true;
   } catch (error) {
     if (!isRowRefusal(error)) throw error;
   }
@@ -158,7 +168,6 @@ const toError = (line: number, id: string, isRepeated = false): RowError => {
 
 type PartsOptions = {
   takenIds: TakenIds;
-  isEveryIdFree: boolean;
   /** If fewer plants are stored, because ids were taken meanwhile, to list these. */
   minStored: number;
   /** Whether the import ends if so many rows fail. */
@@ -167,7 +176,7 @@ type PartsOptions = {
 
 /** Stores all rows at once. If PostgreSQL rejects one, stores both halves, so that it fails alone. */
 const storeParts = async (session: ImportSession, { source, lastLine }: Rows, options: PartsOptions) => {
-  const { takenIds, isEveryIdFree, minStored, isRefused } = options;
+  const { takenIds, minStored, isRefused } = options;
   const errors: RowError[] = [];
   let created = 0;
   let refused = 0;
@@ -179,10 +188,10 @@ const storeParts = async (session: ImportSession, { source, lastLine }: Rows, op
     refused += 1;
   };
   /** @returns false if PostgreSQL rejected a row, so that none is stored */
-  const store = async (how: TakenIds, from: number, to: number, least: number): Promise<boolean> => {
+  const store = async (from: number, to: number, least: number): Promise<boolean> => {
     try {
       const parameters = [from, to, least, ...source.values];
-      const [row] = await session.query<StoreRow>(storeStatement(source.from, how), parameters);
+      const [row] = await session.query<StoreRow>(storeStatement(source.from, takenIds), parameters);
       created += Number(row?.created);
       for (const [line, id] of row?.taken ?? []) errors.push(toError(line, id));
       return true;
@@ -193,7 +202,7 @@ const storeParts = async (session: ImportSession, { source, lastLine }: Rows, op
     }
   };
   const storeHalves = async (from: number, to: number, least: number): Promise<void> => {
-    if (await store(takenIds, from, to, least)) return;
+    if (await store(from, to, least)) return;
     if (from === to) return refuse(from);
     const middle = Math.floor((from + to) / 2);
     const all = minStored === 0 ? 0 : Number.MAX_SAFE_INTEGER;
@@ -201,7 +210,6 @@ const storeParts = async (session: ImportSession, { source, lastLine }: Rows, op
     await session.query(SAVEPOINT);
     if (!isRefused(refused)) await storeHalves(middle + 1, to, all);
   };
-  // An id may have been taken meanwhile.
-  if (!isEveryIdFree || !(await store('fail', 1, lastLine, 0))) await storeHalves(1, lastLine, minStored);
+  await storeHalves(1, lastLine, minStored);
   return { created, refused, errors };
 };

@@ -27,6 +27,7 @@ const importRows = async (rows: ImportRow[], options: Partial<ImportOptions> = {
   let staged = 0;
   const session: ImportSession = {
     query: async () => [],
+    insert: async () => 0,
     copy: async () => {
       staged += 1;
     },
