@@ -108,6 +108,16 @@ describe('an id that is taken while the import is stored', () => {
   });
 });
 
+test.each([10, 6000])('rows that a trigger leaves out are not counted as created, %d rows', async (size) => {
+  await client.start();
+  await client.service.database.query(`
+    CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE TRIGGER leave_out BEFORE INSERT ON plants FOR EACH ROW WHEN (NEW.id % 5 = 0) EXECUTE FUNCTION leave_out()`);
+  const { body } = await importPlants(numbered(1, size), { query: '?maxErrors=10000' });
+  expect(body).toMatchObject(counts(size * 0.8, 0, 0, size * 0.2));
+  expect(await count()).toBe(size * 0.8);
+});
+
 test('an import that is refused or a dry run writes nothing to the table', async () => {
   await start();
   const { query } = client.service.database;
