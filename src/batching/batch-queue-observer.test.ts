@@ -69,7 +69,7 @@ test('an observer sees the bytes of items that wait; those of results count towa
   expect(bytes()).toBe(0);
 });
 
-test('an observer is told of each queued, sent and dropped item once, with its note', async () => {
+test('an observer sees each queued, sent and dropped item once, with its note', async () => {
   const seen: unknown[] = [];
   let waiting = () => 0;
   let notes = 0;

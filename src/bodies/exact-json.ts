@@ -1,3 +1,5 @@
+import { StoreError } from '../errors.ts';
+
 /** The maximum length of an int64: 9223372036854775807 has 19 digits. */
 const INT64_DIGITS = 19;
 
@@ -28,6 +30,16 @@ export const parseExactJson = (text: string, maxSeparators = MAX_SEPARATORS): un
   if (Array.isArray(value)) for (const [index, element] of value.entries()) setExactId(element, sources[index]);
   else setExactId(value, sources[0]);
   return value;
+};
+
+/** @param subject what a message calls the text. @throws {StoreError} 1000, 1002 */
+export const parseJsonText = (text: string, subject: string, maxSeparators?: number): unknown => {
+  try {
+    return parseExactJson(text, maxSeparators);
+  } catch (error) {
+    if (error instanceof RangeError) throw new StoreError('bodyTooLarge', `${subject} has ${error.message}.`);
+    throw new StoreError('bodyNotJson', `${subject} is not JSON: ${(error as Error).message}.`);
+  }
 };
 
 // A reviver could read the number's text too, but takes 40 times as long on a body of many small values.

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { StoreError } from '../errors.ts';
 import type { Hold } from '../http/byte-budget.ts';
 import { bodyDecompressor } from './decompress.ts';
-import { parseExactJson } from './exact-json.ts';
+import { parseJsonText } from './exact-json.ts';
 import { readContentType } from './media-type.ts';
 import { FREE_PIECES, MIN_AVERAGE_PIECE, tooManyPieces } from './piece-limit.ts';
 
@@ -173,15 +173,5 @@ export const decodeUtf8 = (bytes: Buffer): string => {
     return utf8.decode(bytes);
   } catch {
     throw new StoreError('bodyNotJson', 'The body is not UTF-8.');
-  }
-};
-
-/** @param subject what a message calls the text. @throws {StoreError} 1000, 1002 */
-export const parseJsonText = (text: string, subject: string, maxSeparators?: number): unknown => {
-  try {
-    return parseExactJson(text, maxSeparators);
-  } catch (error) {
-    if (error instanceof RangeError) throw new StoreError('bodyTooLarge', `${subject} has ${error.message}.`);
-    throw new StoreError('bodyNotJson', `${subject} is not JSON: ${(error as Error).message}.`);
   }
 };

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { parseJsonText } from '../bodies/read-json-body.ts';
+import { parseJsonText } from '../bodies/exact-json.ts';
 import type { Config } from '../config/config.ts';
 import { OperationalError, StoreError } from '../errors.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';

@@ -1,4 +1,4 @@
-import { parseJsonText } from '../bodies/read-json-body.ts';
+import { parseJsonText } from '../bodies/exact-json.ts';
 import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
 import { formatCount, type ImportRow, LINE_ENDS_LOST, type OnNoRows } from './import.ts';
