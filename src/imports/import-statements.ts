@@ -71,7 +71,7 @@ export type TakenIds = 'skip' | 'replace';
 
 /**
  * Stores the first row of each id, of the lines $1 to $2, in the order of ids, so that concurrent transactions with the same ids do
- * not deadlock. If it stored fewer than $3, also selects the first that it did not. `xmax` is 0 if a row was inserted. (UNION ALL
+ * not deadlock. $3: also selects the first that it did not store. `xmax` is 0 if a row was inserted. (UNION ALL
  * instead of outer joins: PostgreSQL, which knows nothing of a temporary table, would compare each row with each, and Citus would
  * fetch the whole table.)
  */
@@ -86,7 +86,7 @@ export const storeStatement = (from: string, takenIds: TakenIds): string => `
     WHERE line BETWEEN $1::bigint AND $2::bigint AND NOT is_unchanged
     ORDER BY id ${ON_CONFLICT[takenIds]} RETURNING id, xmax = 0 AS is_new
   )
-  SELECT (SELECT count(*) FROM stored WHERE is_new) AS created, CASE WHEN (SELECT count(*) FROM stored) < $3::bigint THEN (
+  SELECT (SELECT count(*) FROM stored WHERE is_new) AS created, CASE WHEN $3::bool THEN (
     SELECT json_agg(json_build_array(line, id::text)) FROM (
       SELECT min(line) AS line, id FROM (SELECT line, id FROM ${from} UNION ALL SELECT NULL, id FROM stored) AS firsts
       GROUP BY id HAVING min(line) BETWEEN $1::bigint AND $2::bigint AND count(*) = count(line)
@@ -107,6 +107,7 @@ const ON_CONFLICT: Record<TakenIds, string> = {
 
 export type StoreRow = { created: string; taken: [line: number, id: string][] | null };
 
-/** Selects the id at a line. $1 and $2: the line. $3: 1 */
-export const idStatement = (from: string): string =>
-  `SELECT id FROM ${from} WHERE line BETWEEN $1::bigint AND $2::bigint LIMIT $3::int`;
+/** Selects the id at a line, if that is the first row of this id. $1 and $2: the line. $3: 1 */
+export const idStatement = (from: string): string => `
+  SELECT id FROM (SELECT DISTINCT ON (id) line, id FROM ${from} ORDER BY id, line) AS firsts
+  WHERE line BETWEEN $1::bigint AND $2::bigint LIMIT $3::int`;

@@ -69,7 +69,8 @@ const tryToStore = async (
   lockTimeout: number,
 ): Promise<StoreOutcome> => {
   const { source, count } = rows;
-  const isRefused = (failed: number) => rows.failed + failed > (atomic ? 0 : maxErrors);
+  const isTooMany = (failed: number) => failed > (atomic ? 0 : maxErrors);
+  const isRefused = (failed: number) => isTooMany(rows.failed + failed);
   for (const statement of beginStatements(source, lockTimeout)) await session.query(statement);
   const insertSmall = async () => (await session.query(INSERT_FREE, source.values.slice(1))).length === count;
   const isSmall = source !== STAGED_ROWS && !dryRun && !isRefused(0);
@@ -81,28 +82,28 @@ const tryToStore = async (
   const expected = countRows(onConflict, { created: count - found.repeated - found.taken, ...found, refused: 0 });
   if (dryRun || isRefused(expected.failed)) {
     await session.query('ROLLBACK');
-    return { ...expected, errors: found.errors };
+    return { ...expected, errors: [...found.repeatedErrors, ...found.takenErrors] };
   }
   // A trigger may leave some out.
   const insertStaged = async () => (await session.insert(INSERT_STAGED_ROWS)) === expected.created;
   const isFree = source === STAGED_ROWS && found.taken === 0;
   if (isFree && (await storeAll(session, insertStaged))) {
     await session.commit();
-    return { ...expected, errors: found.errors };
+    return { ...expected, errors: found.repeatedErrors };
   }
   const { created, refused, errors } = await storeParts(session, rows, {
     takenIds: onConflict === 'error' ? 'skip' : onConflict,
-    minStored: onConflict === 'error' ? expected.created : 0,
-    isRefused,
+    listsTaken: onConflict === 'error',
+    isTooMany,
   });
-  // `storeParts` leaves out the rest of the rows once too many are refused.
-  const taken = isRefused(refused) ? found.taken : count - created - found.repeated - refused;
+  // Then `storeParts` has left out the rest of the rows. Otherwise it knows which ids were taken or became free since the look.
+  const hasStopped = isTooMany(refused);
+  const taken = hasStopped ? found.taken : count - created - found.repeated - refused;
   const counts = countRows(onConflict, { created, repeated: found.repeated, taken, refused });
   if (isRefused(counts.failed)) await session.query('ROLLBACK');
   else await session.commit();
-  // Those of taken ids may be among both.
-  const byLine = new Map([...found.errors, ...errors].map((error) => [error.line, error]));
-  return { ...counts, errors: [...byLine.values()] };
+  const all = [...(hasStopped ? found.takenErrors : []), ...found.repeatedErrors, ...errors];
+  return { ...counts, errors: [...new Map(all.map((error) => [error.line, error])).values()] };
 };
 
 type RowCounts = { created: number; repeated: number; taken: number; refused: number };
@@ -147,17 +148,18 @@ const storeAll = async (session: ImportSession, insert: () => Promise<boolean>):
   return false;
 };
 
-/** `errors`: of the first rows that fail because of them. */
+/** The errors are those of the first rows that fail because of a conflict. */
 const findConflicts = async (session: ImportSession, { source }: Rows, onConflict: ImportOptions['onConflict']) => {
   const [repeatedFail, takenFail] = [onConflict !== 'skip', onConflict === 'error'];
   const parameters = [repeatedFail, takenFail, MAX_ERRORS + 1, ...source.values];
   const conflicts = await session.query<ConflictRow>(conflictsStatement(source.from), parameters);
+  const repeated = conflicts.filter((row) => row.is_repeated);
+  const taken = conflicts.filter((row) => !row.is_repeated);
   return {
     repeated: Number(conflicts[0]?.repeated ?? 0),
     taken: Number(conflicts[0]?.taken ?? 0),
-    errors: conflicts
-      .filter(({ is_repeated: isRepeated }) => (isRepeated ? repeatedFail : takenFail))
-      .map(({ line, id, is_repeated: isRepeated }) => toError(Number(line), id, isRepeated)),
+    repeatedErrors: repeatedFail ? repeated.map((row) => toError(Number(row.line), row.id, true)) : [],
+    takenErrors: takenFail ? taken.map((row) => toError(Number(row.line), row.id)) : [],
   };
 };
 
@@ -168,29 +170,31 @@ const toError = (line: number, id: string, isRepeated = false): RowError => {
 
 type PartsOptions = {
   takenIds: TakenIds;
-  /** If fewer plants are stored, because ids were taken meanwhile, to list these. */
-  minStored: number;
-  /** Whether the import ends if so many rows fail. */
-  isRefused: (failed: number) => boolean;
+  /** Whether rows of taken ids fail. */
+  listsTaken: boolean;
+  /** Whether the import ends if PostgreSQL rejects so many rows. */
+  isTooMany: (refused: number) => boolean;
 };
 
 /** Stores all rows at once. If PostgreSQL rejects one, stores both halves, so that it fails alone. */
 const storeParts = async (session: ImportSession, { source, lastLine }: Rows, options: PartsOptions) => {
-  const { takenIds, minStored, isRefused } = options;
+  const { takenIds, listsTaken, isTooMany } = options;
   const errors: RowError[] = [];
   let created = 0;
   let refused = 0;
 
   const refuse = async (line: number) => {
     const [row] = await session.query<{ id: string }>(idStatement(source.from), [line, line, 1, ...source.values]);
+    // No row of this line was to be stored. A trigger can reject even a statement that stores nothing.
+    if (row === undefined) return;
     const message = 'The database rejected the plant.';
-    errors.push({ line, ...(row && { id: BigInt(row.id) }), error: kinds.fieldWrong.code, message });
+    errors.push({ line, id: BigInt(row.id), error: kinds.fieldWrong.code, message });
     refused += 1;
   };
   /** @returns false if PostgreSQL rejected a row, so that none is stored */
-  const store = async (from: number, to: number, least: number): Promise<boolean> => {
+  const store = async (from: number, to: number): Promise<boolean> => {
     try {
-      const parameters = [from, to, least, ...source.values];
+      const parameters = [from, to, listsTaken, ...source.values];
       const [row] = await session.query<StoreRow>(storeStatement(source.from, takenIds), parameters);
       created += Number(row?.created);
       for (const [line, id] of row?.taken ?? []) errors.push(toError(line, id));
@@ -201,15 +205,14 @@ const storeParts = async (session: ImportSession, { source, lastLine }: Rows, op
       return false;
     }
   };
-  const storeHalves = async (from: number, to: number, least: number): Promise<void> => {
-    if (await store(from, to, least)) return;
+  const storeHalves = async (from: number, to: number): Promise<void> => {
+    if (await store(from, to)) return;
     if (from === to) return refuse(from);
     const middle = Math.floor((from + to) / 2);
-    const all = minStored === 0 ? 0 : Number.MAX_SAFE_INTEGER;
-    await storeHalves(from, middle, all);
+    await storeHalves(from, middle);
     await session.query(SAVEPOINT);
-    if (!isRefused(refused)) await storeHalves(middle + 1, to, all);
+    if (!isTooMany(refused)) await storeHalves(middle + 1, to);
   };
-  await storeHalves(1, lastLine, minStored);
+  await storeHalves(1, lastLine);
   return { created, refused, errors };
 };

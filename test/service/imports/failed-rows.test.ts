@@ -121,6 +121,14 @@ describe('maxErrors', () => {
     });
   });
 
+  test('lists the first rows that fail also if PostgreSQL rejects some, and others are wrong', async () => {
+    await client.service.database.query("ALTER TABLE plants ADD CONSTRAINT no_weeds CHECK (name NOT LIKE 'Weed%')");
+    const rows = lines({ id: 1, name: 'Weed' }, { id: 2, name: 'Weed' }, {}, { id: 3, name: 'Fir' });
+    const { body } = await importPlants(rows, { query: '?maxErrors=1' });
+    await client.service.database.query('ALTER TABLE plants DROP CONSTRAINT no_weeds');
+    expect(body).toMatchObject({ stoppedAt: 2, error: 1003, errors: [{ line: 1 }, { line: 2 }] });
+  });
+
   test('counts wrong rows and taken ids alike, in the order of lines', async () => {
     await importPlants(numbered(1, 6000));
     // Every third id is taken, every hundredth row is wrong, and the last row repeats an id.

@@ -108,6 +108,36 @@ describe('an id that is taken while the import is stored', () => {
   });
 });
 
+test.each([10, 6000])('ids that become free or are taken meanwhile are not mixed up, %d rows', async (size) => {
+  await client.service.database.query("INSERT INTO plants VALUES (7, 'Yew')");
+  const other = new Client(client.service.database.url);
+  await other.connect();
+  await other.query("BEGIN; DELETE FROM plants WHERE id = 7; INSERT INTO plants VALUES (8, 'Yew')");
+  const importing = importPlants(numbered(1, size));
+  await waitForBlocked(client.service.database, 'INSERT');
+  await other.query('COMMIT');
+  await other.end();
+  const errors = [{ line: 8, id: 8, error: 1004, message: 'The id 8 is taken.' }];
+  expect(await importing).toMatchObject({ status: 200, body: { ...counts(size - 1, 0, 0, 1), errors } });
+  expect(await client.service.stored('7')).toMatchObject({ name: 'Fir 7' });
+});
+
+test.each(['error', 'skip', 'replace'])(
+  'a trigger that rejects every statement fails each row once: %s',
+  async (mode) => {
+    await client.start();
+    await client.service.database.query(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''read only''; END';
+    CREATE TRIGGER refuse BEFORE INSERT ON plants EXECUTE FUNCTION refuse()`);
+    const { body } = await importPlants('\n\n{"id":1,"name":"a"}\n\n{"id":2,"name":"b"}\n{"id":1,"name":"c"}\n', {
+      query: `?onConflict=${mode}`,
+    });
+    const [skipped, failed] = mode === 'skip' ? [1, 2] : [0, 3];
+    expect(body).toMatchObject({ ...counts(0, 0, skipped, failed), errors: expect.any(Array) });
+    expect(body.errors).toHaveLength(failed);
+  },
+);
+
 test.each([10, 6000])('rows that a trigger leaves out are not counted as created, %d rows', async (size) => {
   await client.start();
   await client.service.database.query(`
