@@ -28,7 +28,7 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
       notes: [
         '`?host=/run/postgresql`: a Unix socket, as in `postgresql://user:password@/database?host=/run/postgresql`.',
         '`?sslmode=verify-full`: encrypts, and trusts the authorities that Node.js knows; with `sslrootcert=FILE`, those in a file. Without `sslmode`, `PGSSLMODE` decides.',
-        '`?sslrootcert=system`: trusts the authorities that Node.js or the system knows. It implies `verify-full`.',
+        '`?sslrootcert=system`: trusts the authorities that Node.js or the system knows. It implies `verify-full`, whatever `sslmode` says.',
         '`?schema=garden`: the schema of the service, which `plant-store migrate` creates. Without it, the search path of the role decides.',
         '`?options=`: takes the place of `PGOPTIONS`, which is ignored.',
         '`?pgbouncer=true`: the URL is that of PgBouncer in transaction mode. The role then needs a `statement_timeout` and a `lock_timeout` of its own: see docs/how-to/pgbouncer.md.',
@@ -141,7 +141,7 @@ export const otherVariables: Record<string, [names: string, meaning: string][]> 
   ],
   'Read by libraries': [
     ['PGPASSWORD', 'the password, if the URL has none'],
-    ['PGSSLMODE', 'the `sslmode`, if the URL has none'],
+    ['PGSSLMODE', 'the `sslmode`, if the URL has none. One that the driver does not know ends the start'],
     ['OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES', 'what the traces say about the service'],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'headers for the collector, such as a key'],
     [

@@ -53,7 +53,7 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
       parseAs(importQuerySchema.shape.maxErrors),
       DEFAULT_MAX_ERRORS,
     )
-    .option('--errors <file>', 'write the failed rows to a file, one JSON object per line')
+    .option('--errors <file>', 'write the errors of the failed rows to a file, one JSON object per line')
     .option(
       '--delimiter <character>',
       'delimiter of CSV: a comma, a semicolon or "tab" (default: recognized from the header row)',

@@ -39,7 +39,10 @@ export const addManyCommands = (program: Command, settings: CommandSettings): vo
       .option('--q <text>', 'only plants whose name contains this text, ignoring case');
     if (action.schema === manyPlantsQuerySchema)
       command
-        .option('--id <ids...>', 'only plants with one of these ids, at most 100')
+        .option('--id <id>', 'only the plant with this id; repeat it for up to 100', (id, ids: string[] = []) => [
+          ...ids,
+          id,
+        ])
         .option('--limit <count>', 'only so many, the first in the order of ids, 1 to 100000')
         .option('--dry-run', 'count the plants and change nothing');
     if (action.method === 'PATCH') command.argument('<patch>', 'a JSON Merge Patch, such as \'{"tag": "Abies"}\'');

@@ -181,11 +181,27 @@ describe('readConfig', () => {
     ['postgresql://owner@?a=b&host=/run', 'postgresql://owner@localhost?a=b&host=/run'],
     ['postgresql://host/db?sslrootcert=system&schema=a', 'postgresql://host/db?sslmode=verify-full&schema=a'],
     [
-      'postgresql://host/db?sslmode=require&sslrootcert=system',
-      'postgresql://host/db?sslmode=require&sslmode=verify-full',
+      'postgresql://host/db?sslmode=require&sslrootcert=system&sslmode=disable',
+      'postgresql://host/db?&sslmode=verify-full&',
     ],
   ])('reads %s as %s', (url, expected) => {
     expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(expected);
+  });
+
+  test.each(['?SSLMODE=verify-full', '?sslmode=', '?a=b&sslRootCert=/a.crt'])(
+    '%s would not encrypt, so it is wrong',
+    (query) => {
+      expect(message({ DATABASE_URL: `postgresql://host/db${query}` })).toMatch(/TLS by \?sslmode=, in lower case/);
+    },
+  );
+
+  test('PGSSLMODE is one that the driver knows', () => {
+    const DATABASE_URL = 'postgresql://host/db';
+    expect(message({ DATABASE_URL, PGSSLMODE: 'verify_full' })).toMatch(
+      /\nPGSSLMODE is "verify_full" and must be one of disable, .*, verify-full, no-verify$/,
+    );
+    expect(readConfig({ DATABASE_URL, PGSSLMODE: 'verify-full' }).databaseUrl).toBe(DATABASE_URL);
+    expect(readConfig({ PGSSLMODE: 'verify_full' }).databaseUrl).toBeUndefined();
   });
 
   test.each([
@@ -203,7 +219,7 @@ describe('readConfig', () => {
     'DATABASE_URL with %s, which other drivers read: says how to name the schema',
     (parameter) => {
       const text = message({ DATABASE_URL: `postgresql://owner@a/db?${parameter}` });
-      expect(text).toMatch(/\nDATABASE_URL is wrong .* A schema is named by \?schema=$/);
+      expect(text).toMatch(/\nDATABASE_URL is wrong .* A schema is named by \?schema=/);
     },
   );
 

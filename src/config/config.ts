@@ -95,6 +95,9 @@ export const defaultOf = (name: VariableName): string => {
 /** @returns what a variable must be, in the words of its error; undefined if it may be anything */
 export const expected = (name: VariableName): string | undefined => variables.shape[name].description;
 
+/** What the driver knows, and libpq's `allow`: TLS is used only if `sslmode` of the URL says so. */
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+
 /**
  * Reads the configuration from an environment. Empty variables count as not set.
  * @throws {OperationalError} with the value and the expected value of every wrong variable
@@ -111,6 +114,10 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   };
   if (set.NODE_ENV === 'production') need('DATABASE_URL', 'NODE_ENV is production');
   if (set.DIRECT_URL) need('DATABASE_URL', 'DIRECT_URL is set');
+  const { PGSSLMODE } = environment;
+  // The driver would ignore any other, and not encrypt.
+  if (set.DATABASE_URL && PGSSLMODE && !SSL_MODES.includes(PGSSLMODE))
+    lines.push(`PGSSLMODE is ${quoteValue(PGSSLMODE)} and must be one of ${SSL_MODES.join(', ')}`);
   const { PORT, METRICS_PORT } = result.data ?? {};
   if (METRICS_PORT && METRICS_PORT === PORT)
     lines.push(`METRICS_PORT is ${shown('METRICS_PORT', set.METRICS_PORT)} and must be another port than PORT`);

@@ -66,6 +66,20 @@ const SEVERAL_HOSTS = /:\/\/([^/?@]*@)?[^/?@]*,[^/?@]*([/?]|$)|[?&](target_sessi
 /** What other drivers call `?schema=`. This one would ignore it. */
 const OTHER_SCHEMA = /[?&](search_?path|current_?schema)=/i;
 
+/** The driver would ignore these, and not encrypt. */
+const isTlsMisspelled = (text: string): boolean =>
+  [...new URL(text).searchParams].some(
+    ([name, value]) => /^ssl/i.test(name) && (name !== name.toLowerCase() || value === ''),
+  );
+
+const SYSTEM_AUTHORITIES = /([?&])sslrootcert=system(?=&|$)/;
+
+/** The driver takes `system` for a file (see src/main.ts), and the last `sslmode` counts. */
+const withSystemAuthorities = (text: string): string =>
+  SYSTEM_AUTHORITIES.test(text)
+    ? text.replace(/([?&])sslmode=[^&]*/g, '$1').replace(SYSTEM_AUTHORITIES, '$1sslmode=verify-full')
+    : text;
+
 /** A URL of PostgreSQL, or of a pooler (`pgbouncer=true`) if that is allowed. */
 export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
   z
@@ -74,14 +88,15 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
     .refine((text) => isUnambiguousUrl(text, /^postgres(ql)?$/i))
     .refine((text) => mayBePooled || URL.parse(text)?.searchParams.get('pgbouncer') !== 'true')
     .refine((text) => !SEVERAL_HOSTS.test(text) && !OTHER_SCHEMA.test(text))
-    // The driver cannot read every URL with spaces in its query, and takes `system` for a file; see src/main.ts.
-    .transform((text) => new URL(text.replace(/([?&])sslrootcert=system(?=&|$)/, '$1sslmode=verify-full')).href)
+    .refine((text) => URL.canParse(text) && !isTlsMisspelled(text))
+    // The driver cannot read every URL with spaces in its query.
+    .transform((text) => new URL(withSystemAuthorities(text)).href)
     .optional()
     .describe(
       `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? '' : ', without pgbouncer=true'}. In the user and ` +
         'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40). There must be one host, and no ' +
         'target_session_attrs: for several servers, use an address that leads to the primary, such as that of a proxy. A schema is named ' +
-        'by ?schema=',
+        'by ?schema=, and TLS by ?sslmode=, in lower case and not empty',
     );
 
 /** A URL of a service that is called over HTTP. */

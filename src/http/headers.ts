@@ -10,8 +10,8 @@ const HOST = /^(\[[\da-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
 
 /**
  * Rejects requests that a proxy and this service may interpret differently: HTTP/1.1 with a missing or invalid Host
- * (RFC 9112 §3.2), a repeated header that must be single, or a transfer coding other than `chunked` (§7), which Node.js
- * would ignore.
+ * (RFC 9112 §3.2), a repeated header that must be single, a transfer coding in HTTP/1.0 (§6.1), or one other than `chunked` (§7),
+ * which Node.js would ignore.
  */
 export const checkHeaders: RequestHandler = (request, response, next) => {
   const problem = findProblem(request);
@@ -21,10 +21,12 @@ export const checkHeaders: RequestHandler = (request, response, next) => {
 };
 
 const findProblem = ({ headers, headersDistinct, httpVersion }: IncomingMessage): string | undefined => {
-  const { host, 'transfer-encoding': coding = 'chunked' } = headers;
+  const { host, 'transfer-encoding': coding } = headers;
+  if (!['1.0', '1.1'].includes(httpVersion)) return 'The version of HTTP must be 1.0 or 1.1.';
   if (host === undefined && httpVersion !== '1.0') return 'The Host header is missing.';
   if (host !== undefined && !HOST.test(host)) return 'The Host header is not a host with an optional port.';
-  if (coding.toLowerCase() !== 'chunked') return 'The Transfer-Encoding must be chunked.';
+  if (coding !== undefined && httpVersion === '1.0') return 'A Transfer-Encoding needs HTTP/1.1.';
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return 'The Transfer-Encoding must be chunked.';
   const repeated = SINGLE_HEADERS.find((name) => (headersDistinct[name.toLowerCase()]?.length ?? 0) > 1);
   return repeated && `There is more than one ${repeated} header.`;
 };

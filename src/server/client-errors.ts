@@ -13,15 +13,18 @@ export const REQUEST_NOT_HTTP = new StoreError('requestNotHttp');
 export const CONNECT_NOT_ALLOWED = new StoreError('methodNotAllowed', 'CONNECT is not allowed here.', {
   headers: { Allow: '' },
 });
-const URL_NOT_ENCODED = new StoreError(
+export const URL_WRONG = new StoreError(
   'requestNotHttp',
-  'The URL has a space or another character that must be percent-encoded as UTF-8: a space is %20, \u00fc is %C3%BC.',
+  'The URL does not begin with /, or has a character that must be percent-encoded as UTF-8: a space is %20, # is %23, \u00fc is %C3%BC.',
 );
 /** By the code of llhttp. */
 const CAUSES: Record<string, StoreError> = {
-  HPE_INVALID_CONSTANT: URL_NOT_ENCODED,
-  HPE_INVALID_URL: URL_NOT_ENCODED,
-  HPE_HEADER_OVERFLOW: new StoreError('requestNotHttp', 'The header, with the URL, is larger than 16 KiB.'),
+  HPE_INVALID_CONSTANT: URL_WRONG,
+  HPE_INVALID_URL: URL_WRONG,
+  HPE_HEADER_OVERFLOW: new StoreError(
+    'requestNotHttp',
+    'The header, with the URL, is larger than 16 KiB, or has more than 1,000 fields.',
+  ),
 };
 const BODY_NOT_HTTP = new StoreError('requestNotHttp', 'The body is not valid HTTP/1.1.');
 const REQUEST_TOO_SLOW = new StoreError('requestTooSlow');

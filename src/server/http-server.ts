@@ -4,7 +4,13 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { Express } from 'express';
 import { OperationalError } from '../errors.ts';
-import { CONNECT_NOT_ALLOWED, createRefusals, REQUEST_NOT_HTTP, type RefusalsOptions } from './client-errors.ts';
+import {
+  CONNECT_NOT_ALLOWED,
+  createRefusals,
+  REQUEST_NOT_HTTP,
+  type RefusalsOptions,
+  URL_WRONG,
+} from './client-errors.ts';
 import { type ConnectionsOptions, createConnections } from './connections.ts';
 
 /** How often to close idle connections while the server stops, in ms. */
@@ -46,7 +52,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
     connections.begin(request, response);
     if (closing) response.setHeader('Connection', 'close');
     const target = toOriginForm(request.url ?? '');
-    if (target === undefined) return refuseRequest(response, REQUEST_NOT_HTTP);
+    if (target === undefined) return refuseRequest(response, URL_WRONG);
     request.url = target;
     handler(request, response, () => refuseRequest(response, REQUEST_NOT_HTTP));
   };
@@ -106,13 +112,14 @@ export const createHttpServer = (options: HttpServerOptions) => {
   };
 };
 
-const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
+const ABSOLUTE_FORM = /^https?:\/\/[^/?@]+(?=[/?]|$)/i;
 
 /**
  * The target of a request as a path and query. A client may send an absolute URL (RFC 9112 §3.2.2).
- * @returns undefined if the target is neither
+ * @returns undefined if the target is neither, or has a fragment: its rest would be ignored, such as `#1&dryRun=true` of a tag
  */
 const toOriginForm = (target: string): string | undefined => {
+  if (target.includes('#')) return undefined;
   if (target.startsWith('/') || target === '*') return target;
   const [authority] = ABSOLUTE_FORM.exec(target) ?? [];
   if (authority === undefined || URL.parse(target) === null) return undefined;

@@ -56,9 +56,7 @@ export const createJwtVerifier = ({ jwksUrl, logger, ...expected }: JwtVerifierO
       return toToken(payload);
     } catch (error) {
       if (error instanceof StoreError) throw error;
-      if (!(error instanceof errors.JOSEError))
-        throw identityProviderUnreachable('the key of a token cannot be used', error);
-      logger.info({ reason: reasonOf(error) }, 'a token of the identity provider was refused');
+      logger.info({ reason: reasonOf(error as Error) }, 'a token of the identity provider was refused');
       return undefined;
     }
   };
@@ -75,7 +73,8 @@ const tryKeys = async (text: string, getKey: JWTVerifyGetKey, options: JWTVerify
     let tried = 0;
     for await (const key of error) {
       const verified = await jwtVerify(text, key, options).catch((failure) => {
-        if (!isSignatureWrong(failure)) throw failure;
+        // What is no JOSEError says that the key cannot be used, for example because it is too short.
+        if (failure instanceof errors.JOSEError && !isSignatureWrong(failure)) throw failure;
       });
       if (verified) return verified;
       tried += 1;
@@ -86,7 +85,7 @@ const tryKeys = async (text: string, getKey: JWTVerifyGetKey, options: JWTVerify
 };
 
 /** No part of the token but the claim at fault, and that only if its signature is right. */
-const reasonOf = (error: errors.JOSEError): string => {
+const reasonOf = (error: Error): string => {
   if (!(error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired)) return error.message;
   return `${error.message}: ${JSON.stringify(error.payload[error.claim])?.slice(0, 200)}`;
 };

@@ -45,10 +45,15 @@ describe('requests that are not valid HTTP', () => {
     [
       'a space',
       'GET /plants?q=a b HTTP/1.1',
-      /^The URL has a space .* percent-encoded as UTF-8: a space is %20, ü is %C3%BC\.$/,
+      /^The URL does not begin with \/, or has a character .* UTF-8: a space is %20, # is %23, ü is %C3%BC\.$/,
     ],
-    ['an umlaut', 'GET /plants?q=ü HTTP/1.1', /^The URL has a space or another character/],
-    ['16 KiB', `GET /plants?q=${'x'.repeat(20_000)} HTTP/1.1`, /^The header, with the URL, is larger than 16 KiB\.$/],
+    ['an umlaut', 'GET /plants?q=ü HTTP/1.1', /^The URL does not begin with/],
+    ['#, whose rest would be ignored', 'DELETE /plants?tag=a#1&dryRun=true HTTP/1.1', /# is %23/],
+    [
+      '16 KiB',
+      `GET /plants?q=${'x'.repeat(20_000)} HTTP/1.1`,
+      /^The header, with the URL, is larger than 16 KiB, or has more than 1,000 fields\.$/,
+    ],
   ])('a URL with %s: the message says what to do', async (_title, line, message) => {
     const [, body = ''] = (await sendRaw(`${line}\r\nHost: x\r\n\r\n`)).split('\r\n\r\n');
     expect(JSON.parse(body)).toEqual({ error: 1006, message: expect.stringMatching(message) });

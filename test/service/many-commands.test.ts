@@ -18,14 +18,14 @@ describe('count, delete and patch', () => {
     expect(await outputOf('count', '--q', 'f')).toBe('10\n');
     expect(await outputOf('delete', '--tag', 't1', '--dry-run')).toBe('Dry run: 5 deleted\n');
     expect(await outputOf('delete', '--tag', 't1', '--limit', '2', '--json')).toBe('{"deleted":2}\n');
-    expect(await outputOf('patch', '{"tag": null}', '--id', '2', '4', '99')).toBe('2 updated\n');
+    expect(await outputOf('patch', '{"tag": null}', '--id', '2', '--id', '4', '--id', '99')).toBe('2 updated\n');
     expect(await outputOf('count', '--tag', 't0', '--json')).toBe('{"count":3}\n');
     expect(await service.database.query('SELECT FROM plants')).toHaveLength(8);
   });
 
   test.each([
     [['delete'], 'tag, id or q is required'],
-    [['delete', '--id', '1', 'x'], 'must be an integer'],
+    [['delete', '--id', '1', '--id', 'x'], 'The parameter id must be an integer'],
     [['delete', '--tag', 'a', '--limit', '0'], 'from 1 to 100000'],
     [['patch', '{"tag": 5}', '--tag', 'a'], 'tag must be a string'],
     [['patch', '{', '--tag', 'a'], 'The patch is not JSON'],
