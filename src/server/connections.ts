@@ -125,7 +125,11 @@ export const createConnections = (options: ConnectionsOptions) => {
     closeBehind,
     endInStages,
     isLingering: lingering.has,
-    stopLingering: lingering.stop,
+    /** Ends the connections that wait for a request, or for the rest of one whose response is sent. The others end by themselves. */
+    stopWaiting: (): void => {
+      lingering.stop();
+      for (const socket of [...kept.keys()]) endInStages(socket);
+    },
     /** The response in progress. */
     current,
     /** Whether what arrives is the rest of a body whose request has its response. */

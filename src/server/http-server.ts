@@ -96,7 +96,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
       // Otherwise a client might send its next request on a connection that is about to close.
       connections.closeBehindResponses();
       if (delay > 0) await setTimeout(delay);
-      connections.stopLingering();
+      connections.stopWaiting();
       const closeIdle = setInterval(() => {
         if (!connections.isSending()) server.closeIdleConnections();
       }, IDLE_CLOSE_INTERVAL);

@@ -34,6 +34,21 @@ test('a stop does not wait for clients that still send what nobody reads', async
   expect(performance.now() - startedAt).toBeLessThan(SHUTDOWN_TIMEOUT / 2);
 });
 
+test.each([
+  ['the rest of a body', 'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n{'],
+  ['the rest of a header', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /livez HTTP/1.1\r\nHost: '],
+])('a stop does not wait for %s whose client has its response', async (_title, text) => {
+  service = await start({ SHUTDOWN_TIMEOUT: `${SHUTDOWN_TIMEOUT}ms`, REQUEST_TIMEOUT: `${SHUTDOWN_TIMEOUT}ms` });
+  const [request = '', rest = ''] = text.split(/(?<=\r\n\r\n)/);
+  const socket = await open(request);
+  await once(socket, 'data');
+  socket.write(rest);
+  await waitUntil('the end of the request', () => service.inUse().requests === 0);
+  const startedAt = performance.now();
+  await service.stopServer();
+  expect(performance.now() - startedAt).toBeLessThan(SHUTDOWN_TIMEOUT / 2);
+});
+
 test('a response that is complete, but whose client reads slowly, is sent to its end before a stop', async () => {
   service = await start({ SHUTDOWN_TIMEOUT: `${SHUTDOWN_TIMEOUT}ms` });
   const length = 16_000_000;
