@@ -9,9 +9,9 @@ import { createExports } from './exports/exports.ts';
 import { createHealth } from './health/health.ts';
 import { createByteBudget } from './http/byte-budget.ts';
 import { createImports } from './imports/imports.ts';
-import { createDatabaseWatch } from './observability/database-watch.ts';
 import { createInstruments } from './observability/instruments.ts';
 import type { State } from './observability/metrics.ts';
+import { createOutageWatch, DATABASE_LOST, NOT_READY } from './observability/outage-watch.ts';
 import { createPlants } from './plants/plants.ts';
 import { limitRequests, type RequestLimits } from './request-limits.ts';
 import { createHttpServer, createMessageClasses } from './server/http-server.ts';
@@ -42,6 +42,7 @@ export const createService = async (options: ServiceOptions) => {
     server: server.counts(),
     dropped: budget.counts(),
     droppedLines: droppedLines(),
+    isReady: health.isReady(),
     importedRows: imports.rows(),
     exportedPlants: exports.rows(),
     queues: queues.all,
@@ -50,7 +51,7 @@ export const createService = async (options: ServiceOptions) => {
   const instruments = await createInstruments({ config, logger, worker, readState });
   const { observers, traceStatement, traceBulk: trace } = instruments;
 
-  const connecting = { url: databaseUrl, ...limits, onConnect: createDatabaseWatch({ logger }) };
+  const connecting = { url: databaseUrl, ...limits, onConnect: createOutageWatch({ logger, lines: DATABASE_LOST }) };
   const pool = createPool({ ...connecting, connections: config.databaseConnections });
   const database = createDatabase({ pool, traceStatement, onConnectionLost });
   // Imports and exports hold connections for long, which would exhaust those of a pooler.
@@ -63,7 +64,8 @@ export const createService = async (options: ServiceOptions) => {
   const tokens = createTokens({ database, limits, identityProvider, rateLimit, observeQueue, logger });
   const { requireScope, watchToken } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
-  const health = createHealth({ database: connecting, timeout: limits.lookUpTimeout, warn });
+  const onChecked = createOutageWatch({ logger, lines: NOT_READY });
+  const health = createHealth({ database: connecting, timeout: limits.lookUpTimeout, warn, onChecked });
   const budget = createByteBudget({ limit: limits.heldBytes });
   const bodies = {
     limit: config.bodyLimit,

@@ -262,7 +262,7 @@ export const withoutRow: string[] = [
   'database/database.ts MAX_NOTED',
   'tokens/token-repository.ts MAX_TIME',
   'tokens/token-verifier.ts NOTE_PAUSE',
-  'observability/database-watch.ts PAUSE',
+  'observability/outage-watch.ts PAUSE',
   'observability/request-log.ts SECOND',
   'commands/stop-signal.ts SAME_SIGNAL_TIME',
   'http/parse-request.ts {1,60}',

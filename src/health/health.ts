@@ -13,14 +13,17 @@ type HealthOptions = {
   timeout: number;
   /** Called if a check finds that PostgreSQL could lose confirmed plants; see `createDurabilityWatch`. */
   warn: (message: string) => void;
+  /** Called after each check. */
+  onChecked: (error?: Error) => void;
 };
 
 /** Health checks: `GET /livez` (the process responds) and `GET /readyz` (it can handle requests). No token is required. */
-export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
+export const createHealth = ({ database, timeout, warn, onChecked }: HealthOptions) => {
   // Of its own: an instance whose requests all wait for locked plants is ready for others.
   const pool = createPool({ ...database, connections: 1 }).on('error', () => {});
   const watchDurability = createDurabilityWatch(warn);
   let stopping = false;
+  let isReady = true;
   let checking: Promise<void> | undefined;
   const routes = Router({ strict: true, caseSensitive: true });
   addGet(routes, '/livez', (_request, response) => sendJson(response, { status: 'live' }));
@@ -32,7 +35,13 @@ export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
       .finally(() => {
         checking = undefined;
       });
-    await withinTime(checking, timeout);
+    const error = await withinTime(checking, timeout).then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    isReady = !error;
+    onChecked(error);
+    if (error) throw error;
   };
   addGet(routes, '/readyz', async (_request, response) => {
     await assertReady();
@@ -42,6 +51,11 @@ export const createHealth = ({ database, timeout, warn }: HealthOptions) => {
     routes,
     /** Rejects if the service cannot handle requests. */
     assertReady,
+    /** As of the last check; true before the first one. If it failed, starts another: it may have been the last probe. */
+    isReady: (): boolean => {
+      if (!isReady) assertReady().catch(() => {});
+      return isReady;
+    },
     /** From now on, the service is not ready. */
     stop: (): void => {
       stopping = true;

@@ -25,6 +25,7 @@ export type State = {
   /** Since the start. */
   dropped: Record<'bodies' | 'responses', number>;
   droppedLines: number;
+  isReady: boolean;
   /** Since the start, by outcome, without dry runs. */
   importedRows: Record<string, number>;
   /** Since the start. */
@@ -46,6 +47,10 @@ const ofQueues = (help: string, read: (queue: ObservedQueue) => number): Watched
 
 /** What the state shows: a number, or with a label one for each of its values. Those that only grow end in `_total`. */
 const WATCHED: Record<string, Watched> = {
+  plant_store_ready: [
+    '1 if this process could handle requests at the last readiness check, or if there was none yet; 0 if not.',
+    ({ isReady }) => Number(isReady),
+  ],
   plant_store_log_dropped_lines_total: [
     'Log lines dropped because the log could not be written.',
     ({ droppedLines }) => droppedLines,

@@ -48,6 +48,7 @@ test('the metrics include every worker, labelled with its number', async () => {
     expect(value(name, { worker })).toBeGreaterThan(0);
     expect(value('nodejs_eventloop_lag_p99_seconds', { worker })).toBeGreaterThan(0);
     expect(value('plant_store_queue_items', { worker })).toBe(0);
+    expect(value('plant_store_ready', { worker })).toBe(1);
   }
 });
 

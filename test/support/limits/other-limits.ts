@@ -120,7 +120,7 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'observability/logger.ts MAX_WAITING': ['test/system/unwritable-log.test.ts', 'a full disk delays neither'],
   'observability/request-log.ts MAX_FAILURES': ['src/observability/request-log.test.ts', '100 in a second'],
   'observability/request-log.ts SECOND': ['src/observability/request-log.test.ts', '100 in a second'],
-  'observability/database-watch.ts PAUSE': ['src/observability/database-watch.test.ts', 'at most once a second'],
+  'observability/outage-watch.ts PAUSE': ['src/observability/outage-watch.test.ts', 'at most once a second'],
   'observability/ask-workers.ts REPLY_TIMEOUT': [
     'test/system/workers.test.ts',
     'does not hide the metrics of the others',

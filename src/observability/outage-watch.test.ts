@@ -1,6 +1,6 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
 import type { Logger } from 'pino';
-import { createDatabaseWatch } from './database-watch.ts';
+import { createOutageWatch, DATABASE_LOST } from './outage-watch.ts';
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -11,7 +11,7 @@ test('connections that are refused now and then are logged at most once a second
   jest.spyOn(performance, 'now').mockImplementation(() => now);
   const lines: string[] = [];
   const log = (_fields: object, message: string) => void lines.push(`${now} ${message}`);
-  const watch = createDatabaseWatch({ logger: { error: log, info: log } as unknown as Logger });
+  const watch = createOutageWatch({ logger: { error: log, info: log } as unknown as Logger, lines: DATABASE_LOST });
   watch();
   for (const time of [1, 2, 3, 1000, 1001, 1002]) {
     now = time;
