@@ -89,11 +89,9 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
   const text = await written(tokens.create({ name, scopes, expiresAt }));
   await printToken(text, 'was deleted', () => tokens.undoCreate(text));
   const url = baseUrl(config);
-  // Standard error may be kept where the token must not be.
-  const shown = process.stdout.isTTY ? text : 'ACCESS_TOKEN';
   const example = scopes.includes('plants:write')
-    ? `Store a plant:\n${curlLine(url, shown)}`
-    : `Read plants:\ncurl ${url}/plants -H 'Authorization: Bearer ${shown}'`;
+    ? `Store a plant:\n${curlLine(url, text)}`
+    : `Read plants:\ncurl ${url}/plants -H 'Authorization: Bearer ${text}'`;
   process.stderr.write(`Save this token; it cannot be shown again. ${example}\n`);
 };
 

@@ -25,7 +25,7 @@ describe('count, delete and patch', () => {
 
   test.each([
     [['delete'], 'tag, id or q is required'],
-    [['delete', '--id', '1', '--id', 'x'], 'The parameter id must be an integer'],
+    [['delete', '--id', '1', '--id', 'x'], 'must be an integer'],
     [['delete', '--tag', 'a', '--limit', '0'], 'from 1 to 100000'],
     [['patch', '{"tag": 5}', '--tag', 'a'], 'tag must be a string'],
     [['patch', '{', '--tag', 'a'], 'The patch is not JSON'],
