@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import {
   assertTimeLimits,
   findImportObstacle,
+  findIsolationObstacle,
   findSearchObstacle,
   type InspectedDatabase,
 } from '../database/check-databases.ts';
@@ -39,7 +40,8 @@ export const serve = async (config: Config): Promise<void> => {
     for (const { facts } of databases) if (facts) watchDurability(facts.weaknesses);
     for (const { variable, failure: err } of databases)
       if (err) logger.error({ variable, err }, 'the database cannot be reached');
-    for (const obstacle of [databases.map(findImportObstacle).at(-1), databases.map(findSearchObstacle).at(0)])
+    const obstacles = [findSearchObstacle, findIsolationObstacle].map((find) => database && find(database));
+    for (const obstacle of [databases.map(findImportObstacle).at(-1), ...obstacles])
       if (obstacle) logger.warn(obstacle);
     // Before the service, which nothing would stop if this fails.
     const token = isProduction ? undefined : await ensureLocalToken(databaseUrl, dataFolder(config));

@@ -107,3 +107,11 @@ export const assertOwner = async (client: Client): Promise<void> => {
   if (!isOwner)
     throw new OperationalError(`Only the owner of the table plants may do this. Connect as the role ${owner}.`);
 };
+
+/** @returns why requests will fail that others would not, for the log */
+export const findIsolationObstacle = ({ facts }: Pick<InspectedDatabase, 'facts'>): string | undefined =>
+  facts === undefined || /^read (un)?committed$/.test(facts.isolation)
+    ? undefined
+    : `default_transaction_isolation is ${facts.isolation}, so concurrent requests for the same plants fail with code 1500. ` +
+      `Run ALTER ROLE ${quoteIdentifier(facts.role)} SET default_transaction_isolation = 'read committed', or remove the setting from ` +
+      'the database or the server.';

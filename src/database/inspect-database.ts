@@ -21,6 +21,22 @@ export const DURABILITY = `concat_ws(', ',
 export const SECURED = `concat_ws(',',
   ${TABLES.map((name) => `CASE WHEN row_security_active(to_regclass('${name}')) THEN '${name}' END`)}) AS secured`;
 
+/** What requests do with the tables. Of a column is enough. */
+const USES: Record<string, string[]> = {
+  plants: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  tokens: ['SELECT'],
+  idempotency_keys: ['SELECT', 'INSERT', 'DELETE'],
+};
+const deniedUses = Object.entries(USES).flatMap(([table, privileges]) =>
+  privileges.map((privilege) => {
+    const may = privilege === 'DELETE' ? 'has_table_privilege' : 'has_any_column_privilege';
+    return `CASE WHEN NOT ${may}(to_regclass('${table}'), '${privilege}') THEN '${privilege} on ${table}' END`;
+  }),
+);
+
+/** A column: the privileges that the role lacks, such as `INSERT on plants`, separated by commas. */
+export const DENIED = `concat_ws(', ', ${deniedUses}) AS denied`;
+
 /** In ms. */
 const HOUR = 3_600_000;
 
@@ -60,6 +76,8 @@ export type DatabaseFacts = {
   isOwner: boolean | null;
   /** Whether searches by name ignore the case of É and é, and of I and i. */
   ignoresCase: boolean;
+  /** By default, of a transaction: such as `read committed`. */
+  isolation: string;
   /** In ms; 0: none. */
   statementTimeout: number;
   lockTimeout: number;
@@ -80,6 +98,7 @@ const FACTS = `
     (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = to_regclass('plants')) AS owner,
     (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')) AS "isOwner",
     'É' ILIKE 'é' AND 'I' ILIKE 'i' AS "ignoresCase",
+    current_setting('default_transaction_isolation') AS isolation,
     (SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout') AS "statementTimeout",
     (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS "lockTimeout",
     has_database_privilege(current_database(), 'TEMPORARY') AS "mayCreateTemporary",

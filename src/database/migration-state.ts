@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client, Pool } from 'pg';
 import { StoreError } from '../errors.ts';
-import { DURABILITY, readFacts, SECURED } from './inspect-database.ts';
+import { DENIED, DURABILITY, readFacts, SECURED } from './inspect-database.ts';
 import { usableSchema } from './store-schema.ts';
 
 export const migrationsFolder = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
@@ -14,7 +14,7 @@ export const migrationNames: readonly string[] = readdirSync(migrationsFolder, {
   .sort();
 
 type AppliedMigration = { name: string };
-type SessionState = { isReadOnly: boolean; weaknesses: string; secured: string };
+type SessionState = { isReadOnly: boolean; weaknesses: string; secured: string; denied: string };
 
 const FROM_APPLIED = 'FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL';
 
@@ -44,20 +44,22 @@ export class DatabaseNotMigratedError extends Error {
 }
 
 /**
- * Checks that the database has all migrations of this release, possibly those of a newer one too, and accepts writes.
+ * Checks that the database has all migrations of this release, possibly those of a newer one too, and accepts writes from the role.
  * @returns what could lose confirmed plants in a crash; see `DURABILITY`
  * @throws {DatabaseNotMigratedError}
+ * @throws {StoreError} code 1502: the role lacks privileges, or policies hide all rows from it
  * @throws an error of the driver if the database cannot be reached or written to
  */
 export const assertReadyToServe = async (pool: Pool): Promise<string> => {
   const { rows } = await pool.query<AppliedMigration & SessionState>(
-    `SELECT migration_name AS name, current_setting('transaction_read_only')::boolean AS "isReadOnly", ${DURABILITY}, ${SECURED}
+    `SELECT migration_name AS name, current_setting('transaction_read_only')::boolean AS "isReadOnly", ${DURABILITY}, ${SECURED}, ${DENIED}
      ${FROM_APPLIED}`,
   );
   const missing = missingFrom(rows);
   if (missing.length > 0) throw new DatabaseNotMigratedError(`Missing migrations: ${missing.join(', ')}`);
   // The server may no longer be the primary: a failed write, which changes nothing here, closes the connection to it.
   if (rows.some(({ isReadOnly }) => isReadOnly)) await pool.query('DELETE FROM plants WHERE FALSE');
+  if (rows[0]?.denied) throw new StoreError('databaseNotMigrated', `The role of the service lacks ${rows[0].denied}.`);
   if (rows[0]?.secured) await assertPolicies(pool, rows[0].secured);
   return rows[0]?.weaknesses ?? '';
 };

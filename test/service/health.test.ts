@@ -87,6 +87,27 @@ describe('GET /livez and GET /readyz', () => {
     },
   );
 
+  testUnless(onCitus('roles are of a cluster'), 'not ready while the role lacks a privilege, code 1502', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { url, query, administer, drop } = await createTestDatabase();
+    stack.defer(drop);
+    const role = `lacking_${process.pid}`;
+    await query(`CREATE ROLE ${role} LOGIN PASSWORD 'lacking'; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
+    stack.defer(async () => void (await administer(`DROP ROLE ${role}`)));
+    stack.defer(async () => void (await query(`DROP OWNED BY ${role}`)));
+    const asRole = Object.assign(new URL(url), { username: role, password: 'lacking' });
+    const service = await start({}, { databaseUrl: asRole.href });
+    const ready = async () => {
+      const { status, body } = await service.agent.get('/readyz');
+      return [status, body.message];
+    };
+    await query(`REVOKE INSERT, DELETE ON plants FROM ${role}; REVOKE SELECT ON tokens FROM ${role}`);
+    const missing = 'INSERT on plants, DELETE on plants, SELECT on tokens';
+    expect(await ready()).toEqual([503, `The role of the service lacks ${missing}.`]);
+    await query(`GRANT INSERT (id, name, tag), DELETE ON plants TO ${role}; GRANT SELECT ON tokens TO ${role}`);
+    expect(await ready()).toEqual([200, undefined]);
+  });
+
   test('live but not ready on a read-only database, code 1501, and the connection is closed', async () => {
     await using stack = new AsyncDisposableStack();
     const { name, url, administer, drop } = await createTestDatabase();
