@@ -50,7 +50,7 @@ export const withDatabaseImporter = <Result>(
       };
       const ending = new AbortController();
       using _listener = addAbortListener(signal, () => ending.abort(new OperationalError('Interrupted.')));
-      const settings = { sessions, lockTimeout: BULK_LOCK_TIMEOUT, ending, onProgress };
+      const settings = { sessions, ending, onProgress };
       try {
         const summary = await importPlants(read, options, settings);
         return toOutcome({ ...summary, message: summary.message ?? noRows }, options);

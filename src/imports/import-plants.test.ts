@@ -11,8 +11,8 @@ test('an import whose rows cannot be staged ends at once, although its client pa
   const failure = new Error('the disk is full');
   const released: unknown[] = [];
   const session = {
-    query: async () => [],
-    insert: async () => 0,
+    lockTimeout: 1000,
+    query: async () => ({ rows: [], rowCount: 0 }),
     copy: () => Promise.reject(failure),
     commit: async () => {},
     release: (how: unknown) => void released.push(how),
@@ -22,7 +22,7 @@ test('an import whose rows cannot be staged ends at once, although its client pa
     if (!signal.aborted) await once(signal, 'abort');
     signal.throwIfAborted();
   };
-  const settings = { sessions: { open: async () => session }, lockTimeout: 1000, ending: new AbortController() };
+  const settings = { sessions: { open: async () => session }, ending: new AbortController() };
   const outcome = await importPlants(read, importQuerySchema.parse({}), settings).catch((error) => error);
   expect(outcome).toBeInstanceOf(ImportInterruptedError);
   expect(outcome.cause).toBe(failure);

@@ -23,8 +23,6 @@ export type ImportProgress = { step: 'reading' | 'storing'; rows: number };
 
 type ImportSettings = {
   sessions: Pick<ImportSessions, 'open'>;
-  /** Of a statement, in ms. */
-  lockTimeout: number;
   /** Ends the import, until its commit. */
   ending: AbortController;
   onProgress?: ((progress: ImportProgress) => void) | undefined;
@@ -38,12 +36,12 @@ type ImportSettings = {
 export const importPlants = async (
   read: ReadRows,
   options: ImportOptions,
-  { sessions, lockTimeout, ending, onProgress }: ImportSettings,
+  { sessions, ending, onProgress }: ImportSettings,
 ): Promise<ImportSummary> => {
   const { signal } = ending;
   const errors: RowError[] = [];
   let session: ImportSession | undefined;
-  let staging: Promise<void> = Promise.resolve();
+  let staging: Promise<unknown> = Promise.resolve();
   let slice: PlantRow[] = [];
   let length = 0;
   let count = 0;
@@ -93,7 +91,7 @@ export const importPlants = async (
     session ??= await sessions.open(ending);
     slice = [];
     onProgress?.({ step: 'storing', rows: count });
-    return storeRows(session, { source, count, lastLine, failed: errors.length }, { options, lockTimeout });
+    return storeRows(session, { source, count, lastLine, failed: errors.length }, options);
   };
 
   let isReusable = false;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { PoolClient } from 'pg';
+import type { PoolClient, QueryResult } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { createPool, endWithClient, withClient } from '../database/database.ts';
 import { toCitusWriteError } from '../database/database-error.ts';
@@ -22,20 +22,6 @@ type SessionsOptions = ImportDatabase & {
   lockTimeout: number;
   /** How long a statement may take to end after it was cancelled, in ms. Then the connection is closed. */
   grace: number;
-};
-
-/** A connection to PostgreSQL that one import has for itself. Its statements have no time limit. */
-export type ImportSession = {
-  /** @returns the rows, with int8 values as text */
-  query: <Row extends object>(sql: string | { name: string; text: string }, values?: unknown[]) => Promise<Row[]>;
-  /** @returns how many rows an INSERT stored; on Citus, how many it was given */
-  insert: (sql: string) => Promise<number>;
-  /** @param sql COPY … FROM STDIN. @param text the rows in its text format (manual, COPY) */
-  copy: (sql: string, text: string) => Promise<void>;
-  /** Nothing cancels it once it is sent. @throws {OutcomeUnknownError} the connection was lost meanwhile */
-  commit: () => Promise<void>;
-  /** Gives the connection back, or closes it, which drops temporary tables and rolls back an open transaction. */
-  release: (how: { isReusable: boolean }) => void;
 };
 
 const NEEDS_SESSION =
@@ -74,10 +60,11 @@ export const createImportSessions = (options: SessionsOptions) => {
   };
 
   /**
+   * Opens a connection to PostgreSQL that one import has for itself. Its statements have no time limit.
    * @param ending ends the session: its statement is cancelled. It is aborted if the connection is lost.
    * @throws the reason of `ending`; errors of PostgreSQL
    */
-  const open = async (ending: AbortController): Promise<ImportSession> => {
+  const open = async (ending: AbortController) => {
     const { signal } = ending;
     const client = await connect();
     let isRunning = false;
@@ -90,7 +77,7 @@ export const createImportSessions = (options: SessionsOptions) => {
       const cancelStatement = 'SELECT pg_cancel_backend($1::int)';
       if (isRunning) withClient(url, (other) => other.query(cancelStatement, [processID])).catch(() => {});
     };
-    const release = ({ isReusable }: { isReusable: boolean }) => {
+    const release = ({ isReusable }: { isReusable: boolean }): void => {
       clearTimeout(timer);
       signal.removeEventListener('abort', cancel);
       client.off('error', onLost).off('end', onLost);
@@ -98,6 +85,7 @@ export const createImportSessions = (options: SessionsOptions) => {
       client.release(!isReusable || signal.aborted);
     };
     const run = async <Result>(send: () => Promise<Result>): Promise<Result> => {
+      signal.throwIfAborted();
       isRunning = true;
       try {
         return await send();
@@ -116,23 +104,21 @@ export const createImportSessions = (options: SessionsOptions) => {
       throw error;
     }
     return {
-      query: async <Row extends object>(sql: string | { name: string; text: string }, values: unknown[] = []) => {
-        signal.throwIfAborted();
-        return run(async () => (await client.query<Row>(sql, values)).rows);
-      },
-      insert: async (sql) => {
-        signal.throwIfAborted();
-        return run(async () => (await client.query(sql)).rowCount ?? 0);
-      },
-      copy: async (sql, text) => {
-        signal.throwIfAborted();
-        await run(() => {
+      lockTimeout,
+      /** int8 values are text. On Citus, `rowCount` of an INSERT is how many rows it was given. */
+      query: <Row extends object>(
+        sql: string | { name: string; text: string },
+        values: unknown[] = [],
+      ): Promise<Pick<QueryResult<Row>, 'rows' | 'rowCount'>> => run(() => client.query<Row>(sql, values)),
+      /** @param sql COPY … FROM STDIN. @param text the rows in its text format (manual, COPY) */
+      copy: (sql: string, text: string): Promise<unknown> =>
+        run(() => {
           const stream = client.query(copyFrom(sql));
           stream.end(text);
           return once(stream, 'finish');
-        });
-      },
-      commit: async () => {
+        }),
+      /** Nothing cancels it once it is sent. @throws {OutcomeUnknownError} the connection was lost meanwhile */
+      commit: async (): Promise<void> => {
         signal.throwIfAborted();
         signal.removeEventListener('abort', cancel);
         await client.query('COMMIT').catch((error) => {
@@ -141,6 +127,7 @@ export const createImportSessions = (options: SessionsOptions) => {
           throw toCitusWriteError(error);
         });
       },
+      /** Gives the connection back, or closes it, which drops temporary tables and rolls back an open transaction. */
       release,
     };
   };
@@ -162,3 +149,5 @@ export const createImportSessions = (options: SessionsOptions) => {
 };
 
 export type ImportSessions = ReturnType<typeof createImportSessions>;
+
+export type ImportSession = Awaited<ReturnType<ImportSessions['open']>>;

@@ -16,7 +16,7 @@ const start = () => {
     inUse: () => 0,
     close: async () => {},
   };
-  const importer = createImporter({ sessions, limits: { count: 2, lockTimeout: 1000 } });
+  const importer = createImporter({ sessions, limits: { count: 2 } });
   const run = (onEnd = (_end: unknown) => {}) => {
     const read = async function* () {
       yield [{ line: 1, plant: { id: 1n, name: 'Fir' } }];

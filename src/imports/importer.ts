@@ -14,7 +14,7 @@ import type { ImportSessions } from './import-session.ts';
 
 type ImporterOptions = {
   sessions: ImportSessions;
-  limits: { count: number; lockTimeout: number };
+  limits: { count: number };
   trace?: BulkTrace | undefined;
 };
 
@@ -35,8 +35,7 @@ type Import = {
 };
 
 /** Runs imports, within their slots. */
-export const createImporter = ({ sessions, limits, trace = untraced }: ImporterOptions) => {
-  const { count, lockTimeout } = limits;
+export const createImporter = ({ sessions, limits: { count }, trace = untraced }: ImporterOptions) => {
   const slots = createSlots(count, 'imports');
   const inProgress = new Set<AbortController>();
   let rows = NO_COUNTS;
@@ -60,7 +59,7 @@ export const createImporter = ({ sessions, limits, trace = untraced }: ImporterO
           onEnd(end);
         };
         try {
-          const summary = await importPlants(read, query, { sessions, lockTimeout, ending });
+          const summary = await importPlants(read, query, { sessions, ending });
           const { created, replaced, skipped, failed, stoppedAt, isAccepted } = summary;
           const counts = { created, replaced, skipped, failed };
           if (!query.dryRun) rows = addCounts(rows, counts);

@@ -29,12 +29,6 @@ type Rows = {
 /** What was stored, unless too many rows failed. `errors`: of the failed rows, the first in the order of lines. */
 export type StoreOutcome = ImportCounts & { errors: RowError[] };
 
-type StoreOptions = {
-  options: ImportOptions;
-  /** Of a statement, in ms. A transaction that conflicts with others is tried again within this time. */
-  lockTimeout: number;
-};
-
 /** How long to wait before a transaction is tried again, in ms. */
 const RETRY_DELAY = 100;
 
@@ -42,20 +36,16 @@ const RETRY_DELAY = 100;
  * Stores rows in one transaction, or only checks them. It is rolled back if too many rows fail.
  * @throws {OutcomeUnknownError} the connection was lost during the commit; errors of PostgreSQL, if nothing is stored
  */
-export const storeRows = async (
-  session: ImportSession,
-  rows: Rows,
-  { options, lockTimeout }: StoreOptions,
-): Promise<StoreOutcome> => {
+export const storeRows = async (session: ImportSession, rows: Rows, options: ImportOptions): Promise<StoreOutcome> => {
   const startedAt = performance.now();
   for (;;) {
     try {
-      return await tryToStore(session, rows, options, lockTimeout);
+      return await tryToStore(session, rows, options);
     } catch (error) {
       const failure = classifyDatabaseError(error);
       // On Citus, transactions that lock the same plants in different nodes wait for each other, until one is aborted.
       const mayRepeat = failure === 'conflict' || failure === 'locked';
-      if (!mayRepeat || performance.now() - startedAt >= lockTimeout) throw error;
+      if (!mayRepeat || performance.now() - startedAt >= session.lockTimeout) throw error;
       await session.query('ROLLBACK');
       await setTimeout(RETRY_DELAY * Math.random());
     }
@@ -66,13 +56,12 @@ const tryToStore = async (
   session: ImportSession,
   rows: Rows,
   { onConflict, dryRun, atomic, maxErrors }: ImportOptions,
-  lockTimeout: number,
 ): Promise<StoreOutcome> => {
   const { source, count } = rows;
   const isTooMany = (failed: number) => failed > (atomic ? 0 : maxErrors);
   const isRefused = (failed: number) => isTooMany(rows.failed + failed);
-  for (const statement of beginStatements(source, lockTimeout)) await session.query(statement);
-  const insertSmall = async () => (await session.query(INSERT_FREE, source.values.slice(1))).length === count;
+  for (const statement of beginStatements(source, session.lockTimeout)) await session.query(statement);
+  const insertSmall = async () => (await session.query(INSERT_FREE, source.values.slice(1))).rowCount === count;
   const isSmall = source !== STAGED_ROWS && !dryRun && !isRefused(0);
   if (isSmall && (await storeAll(session, insertSmall))) {
     await session.commit();
@@ -85,7 +74,7 @@ const tryToStore = async (
     return { ...expected, errors: [...found.repeatedErrors, ...found.takenErrors] };
   }
   // A trigger may leave some out.
-  const insertStaged = async () => (await session.insert(INSERT_STAGED_ROWS)) === expected.created;
+  const insertStaged = async () => (await session.query(INSERT_STAGED_ROWS)).rowCount === expected.created;
   const isFree = source === STAGED_ROWS && found.taken === 0;
   if (isFree && (await storeAll(session, insertStaged))) {
     await session.commit();
@@ -152,7 +141,7 @@ const storeAll = async (session: ImportSession, insert: () => Promise<boolean>):
 const findConflicts = async (session: ImportSession, { source }: Rows, onConflict: ImportOptions['onConflict']) => {
   const [repeatedFail, takenFail] = [onConflict !== 'skip', onConflict === 'error'];
   const parameters = [repeatedFail, takenFail, MAX_ERRORS + 1, ...source.values];
-  const conflicts = await session.query<ConflictRow>(conflictsStatement(source.from), parameters);
+  const { rows: conflicts } = await session.query<ConflictRow>(conflictsStatement(source.from), parameters);
   const repeated = conflicts.filter((row) => row.is_repeated);
   const taken = conflicts.filter((row) => !row.is_repeated);
   return {
@@ -184,7 +173,8 @@ const storeParts = async (session: ImportSession, { source, lastLine }: Rows, op
   let refused = 0;
 
   const refuse = async (line: number) => {
-    const [row] = await session.query<{ id: string }>(idStatement(source.from), [line, line, 1, ...source.values]);
+    const parameters = [line, line, 1, ...source.values];
+    const [row] = (await session.query<{ id: string }>(idStatement(source.from), parameters)).rows;
     // No row of this line was to be stored. A trigger can reject even a statement that stores nothing.
     if (row === undefined) return;
     const message = 'The database rejected the plant.';
@@ -195,7 +185,7 @@ const storeParts = async (session: ImportSession, { source, lastLine }: Rows, op
   const store = async (from: number, to: number): Promise<boolean> => {
     try {
       const parameters = [from, to, listsTaken, ...source.values];
-      const [row] = await session.query<StoreRow>(storeStatement(source.from, takenIds), parameters);
+      const [row] = (await session.query<StoreRow>(storeStatement(source.from, takenIds), parameters)).rows;
       created += Number(row?.created);
       for (const [line, id] of row?.taken ?? []) errors.push(toError(line, id));
       return true;

@@ -58,7 +58,7 @@ describe('the session of an import', () => {
     const pids: unknown[] = [];
     for (const isReusable of [true, false, true]) {
       const session = await sessions.open(new AbortController());
-      pids.push((await session.query('SELECT pg_backend_pid()'))[0]);
+      pids.push((await session.query('SELECT pg_backend_pid()')).rows[0]);
       await session.query('CREATE TEMPORARY TABLE IF NOT EXISTS import_rows (id bigint)');
       session.release({ isReusable });
     }
@@ -75,8 +75,8 @@ describe('the session of an import', () => {
       const ending = new AbortController();
       endings.push(ending);
       const session = await sessions.open(ending);
-      const [{ pid } = {}] = await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      pids.add(pid);
+      const { rows } = await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      pids.add(rows[0]?.pid);
       session.release({ isReusable: true });
     }
     expect(pids.size).toBe(1);
@@ -88,7 +88,7 @@ describe('the session of an import', () => {
   test('that is ended between statements is not given back either', async () => {
     const sessions = create();
     const ending = new AbortController();
-    const pidOf = async (session: ImportSession) => (await session.query('SELECT pg_backend_pid()'))[0];
+    const pidOf = async (session: ImportSession) => (await session.query('SELECT pg_backend_pid()')).rows[0];
     const first = await sessions.open(ending);
     const before = await pidOf(first);
     ending.abort(new Error('enough'));
@@ -155,8 +155,8 @@ describe('the session of an import', () => {
     const sessions = create();
     const ending = new AbortController();
     const session = await sessions.open(ending);
-    const [found] = await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    await database.query('SELECT pg_terminate_backend($1::int)', [found?.pid]);
+    const { rows } = await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    await database.query('SELECT pg_terminate_backend($1::int)', [rows[0]?.pid]);
     await waitUntil('the end', async () => ending.signal.aborted);
     expect(ending.signal.reason.message).toMatch(/terminat/);
     await expect(session.commit()).rejects.not.toBeInstanceOf(OutcomeUnknownError);

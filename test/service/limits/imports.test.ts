@@ -26,8 +26,8 @@ const failedRows = (count: number): ImportRow[] => range(count).map((line) => ({
 const importRows = async (rows: ImportRow[], options: Partial<ImportOptions> = {}) => {
   let staged = 0;
   const session: ImportSession = {
-    query: async () => [],
-    insert: async () => 0,
+    lockTimeout: 1000,
+    query: async () => ({ rows: [], rowCount: 0 }),
     copy: async () => {
       staged += 1;
     },
@@ -37,7 +37,7 @@ const importRows = async (rows: ImportRow[], options: Partial<ImportOptions> = {
   async function* read() {
     yield* rows.map((row) => [row]);
   }
-  const settings = { sessions: { open: async () => session }, lockTimeout: 1000, ending: new AbortController() };
+  const settings = { sessions: { open: async () => session }, ending: new AbortController() };
   const { isAccepted } = await importPlants(read, { ...OPTIONS, ...options }, settings);
   return { isAccepted, staged };
 };
