@@ -8,7 +8,7 @@ import { ImportInterruptedError } from '../imports/import-errors.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportSessions } from '../imports/import-session.ts';
 import { readCsv } from '../imports/read-csv.ts';
-import { readJson, readNdjson } from '../imports/read-json.ts';
+import { readArray, readElements, readNdjson } from '../imports/read-json.ts';
 import { readFileBytes } from './bulk-file.ts';
 import {
   type FileOptions,
@@ -63,7 +63,7 @@ export const withDatabaseImporter = <Result>(
   });
 
 const readRows = ({ format }: ImportFile, text: AsyncIterable<string>, options: Parameters<typeof readCsv>[1]) => {
-  if (format === 'json') return readJson(text, { maxBytes: MAX_ARRAY_BYTES, onNoRows: options.onNoRows });
+  if (format === 'json') return readElements(readArray(text, MAX_ARRAY_BYTES), options.onNoRows);
   return format === 'csv' ? readCsv(text, options) : readNdjson(text, options);
 };
 

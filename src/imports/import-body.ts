@@ -63,11 +63,11 @@ export const createImportBodyReader = (options: ImportBodyOptions) => {
     const { type, encoding } = readContentType(IMPORT_TYPES, withoutAlias(request.headers['content-type']));
     const decompress = bodyDecompressor(request);
     if (type === 'application/json')
-      return async function* ({ signal }) {
+      return ({ signal }) => {
         const whenAborted = aborted(signal, request).then(() => {
           throw signal.reason;
         });
-        yield* readElements(await Promise.race([readArray(request, response), whenAborted]), onNoRows);
+        return readElements(Promise.race([readArray(request, response), whenAborted]), onNoRows);
       };
     return (ending) => {
       const { signal } = ending;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parseArray, readElements, readJson } from './read-json.ts';
+import { parseArray, readArray, readElements } from './read-json.ts';
 
-const rowsOf = async (text: string) => (await Array.fromAsync(readElements(parseArray(text)))).flat();
+const rowsOf = async (text: string) => (await Array.fromAsync(readElements(Promise.resolve(parseArray(text))))).flat();
 
 describe('a JSON array', () => {
   test('has a row for each element, with its number as the line', async () => {
@@ -65,7 +65,7 @@ describe('a JSON array', () => {
       next = setImmediate(count);
     };
     let next = setImmediate(count);
-    const rows = (await Array.fromAsync(readElements(elements))).flat();
+    const rows = (await Array.fromAsync(readElements(Promise.resolve(elements)))).flat();
     clearImmediate(next);
     expect(rows).toHaveLength(35_001);
     expect(rows[0]).toEqual({ line: 1, plant: { id: 9223372036854775807n, name: '' } });
@@ -77,7 +77,7 @@ describe('a JSON array', () => {
     async function* pieces() {
       yield* '[{"id":1,"name":"Tänne 🌲"}]';
     }
-    const rows = (await Array.fromAsync(readJson(pieces(), { maxBytes: 100 }))).flat();
+    const rows = (await Array.fromAsync(readElements(readArray(pieces(), 100)))).flat();
     expect(rows).toEqual([{ line: 1, plant: { id: 1n, name: 'Tänne 🌲' } }]);
   });
 });

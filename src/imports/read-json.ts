@@ -67,14 +67,6 @@ const parseLine = (text: string): unknown => {
 
 const lineTooLong = (limit: number) => new StoreError('bodyTooLarge', `The line must be at most ${limit} bytes.`);
 
-/** Reads the plants of a file that is a JSON array; see `readElements`. @throws {StoreError} 1000, 1002 */
-export async function* readJson(
-  pieces: AsyncIterable<string>,
-  { maxBytes, onNoRows }: { maxBytes: number; onNoRows?: OnNoRows | undefined },
-): AsyncGenerator<ImportRow[]> {
-  yield* readElements(await readArray(pieces, maxBytes), onNoRows);
-}
-
 /** Reads a file that is a JSON array. @throws {StoreError} 1000, 1002 */
 export const readArray = async (pieces: AsyncIterable<string>, maxBytes: number): Promise<unknown[]> => {
   let text = '';
@@ -107,7 +99,8 @@ export const parseArray = (text: string): unknown[] => {
 };
 
 /** Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. */
-export async function* readElements(elements: unknown[], onNoRows?: OnNoRows): AsyncGenerator<ImportRow[]> {
+export async function* readElements(array: Promise<unknown[]>, onNoRows?: OnNoRows): AsyncGenerator<ImportRow[]> {
+  const elements = await array;
   if (elements.length === 0) onNoRows?.('The file has no rows: its array is empty.');
   yield* inTurns([elements], function* () {
     for (const [index, element] of elements.entries())
