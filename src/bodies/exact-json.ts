@@ -122,14 +122,10 @@ const exactInteger = (source: string): bigint | undefined => {
   if (PLAIN.test(source)) return BigInt(source);
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? [];
-  const digits = whole + fraction;
-  // Loops, because a pattern such as /0+$/ takes quadratic time on a number with a million zeros.
-  let start = 0;
-  while (start < digits.length && digits[start] === '0') start++;
-  if (start === digits.length) return 0n;
-  let end = digits.length;
-  while (digits[end - 1] === '0') end--;
-  const zeros = Number(exponent) - fraction.length + (digits.length - end);
-  if (zeros < 0 || end - start + zeros > INT64_DIGITS) return undefined;
-  return BigInt(sign + digits.slice(start, end) + '0'.repeat(zeros));
+  // Takes linear time. A pattern such as /0+$/ takes quadratic time on a number with a million zeros.
+  const [, significant = '', zeros = ''] = /^0*(\d*[1-9])?(0*)$/.exec(whole + fraction) ?? [];
+  if (significant === '') return 0n;
+  const power = Number(exponent) - fraction.length + zeros.length;
+  if (power < 0 || significant.length + power > INT64_DIGITS) return undefined;
+  return BigInt(sign + significant + '0'.repeat(power));
 };
