@@ -62,7 +62,7 @@ export const createService = async (options: ServiceOptions) => {
   const { identityProvider, rateLimit, requestTimeout, keepAliveTimeout, maxConnections } = config;
   const { idempotencyRetention: retention } = config;
   const tokens = createTokens({ database, limits, identityProvider, rateLimit, observeQueue, logger });
-  const { requireScope, watchToken } = tokens;
+  const { requireScope, watchRequest } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
   const onChecked = createOutageWatch({ logger, lines: NOT_READY });
   const health = createHealth({ database: connecting, timeout: limits.lookUpTimeout, warn, onChecked });
@@ -80,11 +80,11 @@ export const createService = async (options: ServiceOptions) => {
     limits: limits.imports,
     maxBytes: config.importLimit,
     requireWriteScope,
-    watchToken,
+    watchRequest,
     bodies,
     trace,
   });
-  const exports = createExports({ database: sessions, limits: limits.exports, requireReadScope, watchToken, trace });
+  const exports = createExports({ database: sessions, limits: limits.exports, requireReadScope, watchRequest, trace });
   // The last one has `/plants/:id`, which also matches the paths of the others.
   const features = [exports.addRoutes, imports.addRoutes, plants.addRoutes];
   const app = createApp({ config, logger, observers, features, health: health.routes, hold: budget.hold });

@@ -26,13 +26,13 @@ type ExportsOptions = {
   /** `count`: of those in progress; the others: see `RequestLimits`. */
   limits: { count: number; clientCheckInterval: number; stallTimeout: number; timeout: number };
   requireReadScope: RequestHandler;
-  /** @returns a signal that is aborted with the error that cuts the export off */
-  watchToken: (request: Request, response: Response) => AbortSignal;
+  /** @returns a controller that is aborted with the error that cuts the export off */
+  watchRequest: (request: Request, response: Response) => AbortController;
   trace?: BulkTrace | undefined;
 };
 
 /** The exports of a process: `GET /plants/export`. Each has its own connection. */
-export const createExports = ({ database, limits, requireReadScope, watchToken, trace }: ExportsOptions) => {
+export const createExports = ({ database, limits, requireReadScope, watchRequest, trace }: ExportsOptions) => {
   const { count: limit, clientCheckInterval, stallTimeout, timeout } = limits;
   const checked = { ...database, clientCheckInterval };
   const { open, inProgress, rows } = createPlantExports({ database: checked, limit, timeout, trace });
@@ -42,10 +42,7 @@ export const createExports = ({ database, limits, requireReadScope, watchToken, 
     const { format, tag, q: nameContains } = parseParameters(exportQuerySchema, request.query);
     const { tokenName: holder = '' } = response.locals;
     const progress = { rows: 0 };
-    const gone = new AbortController();
-    response.once('close', () => gone.abort());
-    if (response.destroyed) gone.abort();
-    const signal = AbortSignal.any([gone.signal, watchToken(request, response)]);
+    const { signal } = watchRequest(request, response);
     const pieces = await open({ holder, format, tag, nameContains, progress, signal });
     response.setHeader('Content-Type', rowWriters[format].type);
     response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
 import type { BulkTrace } from '../batching/bulk.ts';
 import { stringifyExact } from '../bodies/exact-json.ts';
-import { type BodyLimits, clientDisconnected } from '../bodies/read-json-body.ts';
+import type { BodyLimits } from '../bodies/read-json-body.ts';
 import { closeIfUnread, handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { sendJsonText } from '../http/send-json.ts';
@@ -17,15 +17,15 @@ type ImportsOptions = {
   /** The maximum size of an import, in bytes. */
   maxBytes: number | undefined;
   requireWriteScope: RequestHandler;
-  /** @returns a signal that is aborted with the error that ends the import */
-  watchToken: (request: Request, response: Response) => AbortSignal;
+  /** @returns a controller that is aborted with the error that ends the import */
+  watchRequest: (request: Request, response: Response) => AbortController;
   bodies: BodyLimits;
   trace?: BulkTrace | undefined;
 };
 
 /** The imports of a process: `POST /plants/import`. */
 export const createImports = (options: ImportsOptions) => {
-  const { database, limits, requireWriteScope, watchToken, bodies, maxBytes, trace } = options;
+  const { database, limits, requireWriteScope, watchRequest, bodies, maxBytes, trace } = options;
   const sessions = createImportSessions({ ...database, ...limits });
   const importer = createImporter({ sessions, limits, trace });
   const readRows = createImportBodyReader({ bodies, maxBytes, rowTimeout: limits.rowTimeout });
@@ -35,12 +35,7 @@ export const createImports = (options: ImportsOptions) => {
     sessions.assertSessions();
     const startedAt = performance.now();
     const { tokenName: token = '' } = response.locals;
-    const ending = new AbortController();
-    const end = (error: unknown) => ending.abort(error);
-    const watched = watchToken(request, response);
-    watched.addEventListener('abort', () => end(watched.reason));
-    response.once('close', () => end(clientDisconnected()));
-    if (response.destroyed) end(clientDisconnected());
+    const ending = watchRequest(request, response);
     let noRows: string | undefined;
     const onNoRows = (message: string) => {
       noRows = message;

@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { clientDisconnected } from '../bodies/read-json-body.ts';
 import { errors, StoreError } from '../errors.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { createFailedTokens } from './failed-tokens.ts';
@@ -78,13 +79,13 @@ const oddityOf = (text: string): string => {
 };
 
 /**
- * Checks the token of a request repeatedly until its response is sent, for requests that may take hours.
- * @param options `interval`: in ms
- * @returns a function whose signal is aborted with code 1101 once the token is revoked or expired
+ * Watches a request that may take hours, until its response closes: whether its client is there, and whether its token is valid.
+ * @param options `interval`: of checks of the token, in ms
+ * @returns a function whose result is aborted once the token is revoked or expired, with code 1101, or when the response closes
  */
-export const createTokenWatch =
+export const createRequestWatch =
   ({ verifyToken, interval }: { verifyToken: VerifyToken; interval: number }) =>
-  (request: Request, response: Response): AbortSignal => {
+  (request: Request, response: Response): AbortController => {
     const ending = new AbortController();
     const text = bearerToken(request) ?? '';
     const check = () =>
@@ -96,7 +97,11 @@ export const createTokenWatch =
         () => {},
       );
     const timer = setInterval(check, interval);
-    response.once('close', () => clearInterval(timer));
-    if (response.destroyed) clearInterval(timer);
-    return ending.signal;
+    const onClose = () => {
+      clearInterval(timer);
+      ending.abort(clientDisconnected());
+    };
+    response.once('close', onClose);
+    if (response.destroyed) onClose();
+    return ending;
   };

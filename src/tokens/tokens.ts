@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import { createJwtVerifier, type JwtVerifierOptions } from './jwt-verifier.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { endedWindows } from './rate-limit-repository.ts';
-import { createRequireScope, createTokenWatch } from './require-scope.ts';
+import { createRequestWatch, createRequireScope } from './require-scope.ts';
 import { createTokenRepository } from './token-repository.ts';
 import { createTokenVerifier, type TokenLimits } from './token-verifier.ts';
 
@@ -30,11 +30,11 @@ export const createTokens = (options: TokensOptions) => {
     verifyToken,
     rateLimit: rateLimit && createRateLimit({ ...rateLimit, database, limits: limits.tokens, observeQueue }),
   });
-  const watchToken = createTokenWatch({ verifyToken, interval: limits.tokenCheckInterval });
+  const watchRequest = createRequestWatch({ verifyToken, interval: limits.tokenCheckInterval });
   return {
     repository,
     requireScope,
-    watchToken,
+    watchRequest,
     /** What expires in the database: counters, if there is a limit. */
     expired: rateLimit ? [endedWindows(rateLimit.seconds)] : [],
   };

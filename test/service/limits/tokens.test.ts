@@ -5,7 +5,7 @@ import type { BatchLimits } from '../../../src/batching/batch-queue.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { createFailedTokens } from '../../../src/tokens/failed-tokens.ts';
 import { createRateLimit } from '../../../src/tokens/rate-limit.ts';
-import { createTokenWatch } from '../../../src/tokens/require-scope.ts';
+import { createRequestWatch } from '../../../src/tokens/require-scope.ts';
 import { generateTokenText, tokenState } from '../../../src/tokens/token.ts';
 import { createTokenVerifier } from '../../../src/tokens/token-verifier.ts';
 import { edge, limitOf } from '../../support/limits/edge.ts';
@@ -213,7 +213,7 @@ describe('a token of the store', () => {
       const verifyToken = jest.fn(async () => ({ name: 'test', scopes: [], state: 'valid' as const }));
       const response = { once: jest.fn(), destroyed: false };
       const request = { headers: { authorization: 'Bearer x' } };
-      const watch = createTokenWatch({ verifyToken, interval: limitOf('RequestLimits tokenCheckInterval') });
+      const watch = createRequestWatch({ verifyToken, interval: limitOf('RequestLimits tokenCheckInterval') });
       watch(request as Request, response as unknown as Response);
       jest.advanceTimersByTime(interval);
       const [, onClose] = response.once.mock.calls[0] as [string, () => void];
