@@ -17,11 +17,11 @@ const start = () => {
     close: async () => {},
   };
   const importer = createImporter({ sessions, limits: { count: 2 } });
-  const run = (onEnd = (_end: unknown) => {}) => {
+  const run = (info = (_end: unknown) => {}) => {
     const read = async function* () {
       yield [{ line: 1, plant: { id: 1n, name: 'Fir' } }];
     };
-    return importer.run({ token: 'test', query, read, ending: new AbortController() }, onEnd);
+    return importer.run({ token: 'test', query, read, ending: new AbortController(), log: { info } });
   };
   return { importer, run, opened: () => opened };
 };
@@ -38,7 +38,8 @@ test('an import that fails gives its slot back and says how it ended, once', asy
   for (let count = 0; count < 5; count++) {
     const ends: unknown[] = [];
     await expect(run((end) => ends.push(end))).rejects.toMatchObject({ cause: new Error('no database') });
-    expect(ends).toEqual([{ outcome: 'interrupted', created: 0, replaced: 0, skipped: 0, failed: 0 }]);
+    const counts = { created: 0, replaced: 0, skipped: 0, failed: 0 };
+    expect(ends).toMatchObject([{ token: 'test', onConflict: 'error', outcome: 'interrupted', ...counts }]);
   }
   expect(importer.inProgress()).toBe(0);
 });

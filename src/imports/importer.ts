@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { type BulkTrace, createSlots, untraced } from '../batching/bulk.ts';
 import { StoreError } from '../errors.ts';
 import {
@@ -18,13 +19,6 @@ type ImporterOptions = {
   trace?: BulkTrace | undefined;
 };
 
-/** How an import ended. `refused`: too many rows failed. `unknown`: the connection was lost during the commit. */
-type ImportEnd = ImportCounts & {
-  outcome: 'completed' | 'refused' | 'interrupted' | 'unknown';
-  /** Only present if too many rows failed. */
-  stoppedAt?: number;
-};
-
 type Import = {
   /** The name of the token, which has at most half of the slots. */
   token: string;
@@ -32,6 +26,8 @@ type Import = {
   read: ReadRows;
   /** Ends the import. Its reason becomes the cause of the error. */
   ending: AbortController;
+  /** Gets one line, even if the client has disconnected. */
+  log: Pick<Logger, 'info'>;
 };
 
 /** Runs imports, within their slots. */
@@ -41,22 +37,18 @@ export const createImporter = ({ sessions, limits: { count }, trace = untraced }
   let rows = NO_COUNTS;
   let stopped: StoreError | undefined;
 
-  /**
-   * Calls `onEnd` once, even if the client has disconnected.
-   * @throws {StoreError} 1500 too many imports are in progress, 1504; errors of `read` and `importPlants`
-   */
-  const run = async (
-    { token, query, read, ending }: Import,
-    onEnd: (end: ImportEnd) => void,
-  ): Promise<ImportSummary> => {
+  /** @throws {StoreError} 1500 too many imports are in progress, 1504; errors of `read` and `importPlants` */
+  const run = async ({ token, query, read, ending, log }: Import): Promise<ImportSummary> => {
     if (stopped) throw stopped;
     const release = slots.take(token);
     inProgress.add(ending);
     try {
       return await trace('import', async (note) => {
-        const finish = (end: ImportEnd) => {
+        const startedAt = performance.now();
+        /** `outcome`: refused if too many rows failed, unknown if the connection was lost during the commit. */
+        const finish = (end: Record<string, number | string>) => {
           note(end);
-          onEnd(end);
+          log.info({ token, ...query, ...end, duration: Math.round(performance.now() - startedAt) }, 'import ended');
         };
         try {
           const summary = await importPlants(read, query, { sessions, ending });

@@ -33,7 +33,6 @@ export const createImports = (options: ImportsOptions) => {
   const importPlants: RequestHandler = async (request, response) => {
     const query = parseParameters(importQuerySchema, request.query);
     sessions.assertSessions();
-    const startedAt = performance.now();
     const { tokenName: token = '' } = response.locals;
     const ending = watchRequest(request, response);
     let noRows: string | undefined;
@@ -41,10 +40,7 @@ export const createImports = (options: ImportsOptions) => {
       noRows = message;
     };
     const read = readRows(request, response, { delimiter: query.delimiter, onNoRows });
-    const { isAccepted, ...summary } = await importer.run({ token, query, read, ending }, (outcome) => {
-      const duration = Math.round(performance.now() - startedAt);
-      request.log.info({ token, ...query, ...outcome, duration }, 'import ended');
-    });
+    const { isAccepted, ...summary } = await importer.run({ token, query, read, ending, log: request.log });
     // The import stopped early because too many rows failed.
     closeIfUnread(request, response);
     response.status(isAccepted ? 200 : 400);
