@@ -39,11 +39,7 @@ export const withDatabaseImporter = <Result>(
       onConnectionLost: () => {},
     });
     const importFile: Importer = async (file, { signal, onBytes, onProgress }) => {
-      let noRows: string | undefined;
-      const onNoRows = (message: string) => {
-        noRows = message;
-      };
-      const read: ReadRows = ({ signal: whileWanted }) => {
+      const read: ReadRows = ({ signal: whileWanted }, onNoRows) => {
         const bytes = readFileBytes(file.name, file, { signal: whileWanted, onBytes });
         const { delimiter, encoding } = options;
         return readRows(file, decodeText(bytes, encoding), { maxLineBytes: config.bodyLimit, delimiter, onNoRows });
@@ -52,8 +48,7 @@ export const withDatabaseImporter = <Result>(
       using _listener = addAbortListener(signal, () => ending.abort(new OperationalError('Interrupted.')));
       const settings = { sessions, ending, onProgress };
       try {
-        const summary = await importPlants(read, options, settings);
-        return toOutcome({ ...summary, message: summary.message ?? noRows }, options);
+        return toOutcome(await importPlants(read, options, settings), options);
       } catch (error) {
         if (error instanceof ImportInterruptedError) return toInterruptedOutcome(error);
         throw error;

@@ -6,7 +6,7 @@ import { type BodyLimits, createBodyReader, decodeUtf8, sendContinue } from '../
 import { streamBody } from '../bodies/stream-body.ts';
 import { StoreError } from '../errors.ts';
 import { decodeText } from './decode-text.ts';
-import type { ImportOptions, ImportRow, OnNoRows, ReadRows } from './import.ts';
+import type { ImportOptions, ImportRow, ReadRows } from './import.ts';
 import { readCsv } from './read-csv.ts';
 import { parseArray, readElements, readNdjson } from './read-json.ts';
 
@@ -42,8 +42,6 @@ type ImportBodyOptions = {
   rowTimeout: number;
 };
 
-type ReadOptions = Pick<ImportOptions, 'delimiter'> & { onNoRows: OnNoRows };
-
 /**
  * Reads the rows of a request. Buffers a JSON array; streams the other formats.
  * @throws {StoreError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader
@@ -59,17 +57,17 @@ export const createImportBodyReader = (options: ImportBodyOptions) => {
     parse: (bytes) => parseArray(decodeUtf8(bytes)),
   });
 
-  return (request: Request, response: Response, { delimiter, onNoRows }: ReadOptions): ReadRows => {
+  return (request: Request, response: Response, delimiter?: ImportOptions['delimiter']): ReadRows => {
     const { type, encoding } = readContentType(IMPORT_TYPES, withoutAlias(request.headers['content-type']));
     const decompress = bodyDecompressor(request);
     if (type === 'application/json')
-      return ({ signal }) => {
+      return ({ signal }, onNoRows) => {
         const whenAborted = aborted(signal, request).then(() => {
           throw signal.reason;
         });
         return readElements(Promise.race([readArray(request, response), whenAborted]), onNoRows);
       };
-    return (ending) => {
+    return (ending, onNoRows) => {
       const { signal } = ending;
       sendContinue(request, response);
       const pieces = streamBody(request, { signal, isCompressed: decompress !== undefined });

@@ -46,6 +46,10 @@ export const importPlants = async (
   let length = 0;
   let count = 0;
   let lastLine = 0;
+  let noRows: string | undefined;
+  const onNoRows = (message: string) => {
+    noRows = message;
+  };
 
   /** Sends the slice while the next one is read. */
   const stage = async () => {
@@ -72,7 +76,7 @@ export const importPlants = async (
   };
 
   const readAll = async () => {
-    for await (const rows of read(ending)) {
+    for await (const rows of read(ending, onNoRows)) {
       for (const row of rows) {
         if ('plant' in row) await add(row);
         else errors.push(row);
@@ -101,7 +105,7 @@ export const importPlants = async (
     const { errors: others, ...counts } = await store();
     isReusable = !hasTable;
     const failed = errors.length + counts.failed;
-    return summarize({ ...counts, failed }, [...errors, ...others], options);
+    return { message: noRows, ...summarize({ ...counts, failed }, [...errors, ...others], options) };
   } catch (error) {
     const isUnknown = error instanceof OutcomeUnknownError;
     throw new ImportInterruptedError(signal.aborted && !isUnknown ? signal.reason : error, errors, options);

@@ -82,7 +82,7 @@ export type RowError = ImportSummary['errors'][number];
 export type ImportRow = PlantRow | RowError;
 
 /** Reads the rows of an import, some at a time. Throws once the import is ended, even while it waits for bytes; may end it. */
-export type ReadRows = (ending: AbortController) => AsyncIterable<ImportRow[]>;
+export type ReadRows = (ending: AbortController, onNoRows: OnNoRows) => AsyncIterable<ImportRow[]>;
 
 /** Called at the end of a file that has no rows, not even failed ones, with a sentence that says what it has. */
 export type OnNoRows = (message: string) => void;

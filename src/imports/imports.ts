@@ -35,16 +35,12 @@ export const createImports = (options: ImportsOptions) => {
     sessions.assertSessions();
     const { tokenName: token = '' } = response.locals;
     const ending = watchRequest(request, response);
-    let noRows: string | undefined;
-    const onNoRows = (message: string) => {
-      noRows = message;
-    };
-    const read = readRows(request, response, { delimiter: query.delimiter, onNoRows });
+    const read = readRows(request, response, query.delimiter);
     const { isAccepted, ...summary } = await importer.run({ token, query, read, ending, log: request.log });
     // The import stopped early because too many rows failed.
     closeIfUnread(request, response);
     response.status(isAccepted ? 200 : 400);
-    sendJsonText(response, stringifyExact({ ...summary, message: summary.message ?? noRows }), bodies.hold);
+    sendJsonText(response, stringifyExact(summary), bodies.hold);
   };
 
   return {
