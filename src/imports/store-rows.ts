@@ -61,7 +61,7 @@ const tryToStore = async (
   const isTooMany = (failed: number) => failed > (atomic ? 0 : maxErrors);
   const isRefused = (failed: number) => isTooMany(rows.failed + failed);
   for (const statement of beginStatements(source, session.lockTimeout)) await session.query(statement);
-  const insertSmall = async () => (await session.query(INSERT_FREE, source.values.slice(1))).rowCount === count;
+  const insertSmall = async () => (await session.query(INSERT_FREE, source.values.slice(1))).rows.length === count;
   const isSmall = source !== STAGED_ROWS && !dryRun && !isRefused(0);
   if (isSmall && (await storeAll(session, insertSmall))) {
     await session.commit();
