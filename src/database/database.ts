@@ -32,35 +32,30 @@ type PoolOptions = {
   onConnect?: ((error?: Error) => void) | undefined;
 };
 
-/**
- * Calls `use` with a connection of its own, then closes that without waiting, because an unresponsive database does not
- * close its end.
- */
+/** Opens a connection of its own, which the caller ends. @throws {DatabaseUnreachableError} */
+export const openClient = async (url: string, options?: ClientConfig): Promise<Client> => {
+  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, keepAlive: true };
+  const client = new Client({ connectionString: sessionUrl(url), ...timeouts, ...options });
+  // A broken connection fails the query too. Without a listener, the event would end the process.
+  client.on('error', () => {});
+  await client.connect().catch((error) => {
+    client.end().catch(() => {});
+    throw toConnectError(error);
+  });
+  return client;
+};
+
+/** Calls `use` with such a connection, then ends it without waiting, because an unresponsive database does not close its end. */
 export const withClient = async <Result>(
   url: string,
   use: (client: Client) => Promise<Result>,
   options?: ClientConfig,
 ): Promise<Result> => {
-  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, keepAlive: true };
-  const client = new Client({ connectionString: sessionUrl(url), ...timeouts, ...options });
-  // A broken connection fails the query too. Without a listener, the event would end the process.
-  client.on('error', () => {});
-  try {
-    await connect(client);
-    return await use(client);
-  } finally {
+  const client = await openClient(url, options);
+  return use(client).finally(() => {
     client.end().catch(() => {});
-  }
+  });
 };
-
-/** Opens a connection. @throws {DatabaseUnreachableError} */
-export const connect = (client: Client): Promise<void> =>
-  client.connect().then(
-    () => {},
-    (error: Error) => {
-      throw toConnectError(error);
-    },
-  );
 
 /** How often PostgreSQL checks, while a statement runs or waits for a lock, whether its client is still connected, in ms. */
 export const CLIENT_CHECK_INTERVAL = 5000;

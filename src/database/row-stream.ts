@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
-import { Client, Query, type QueryArrayConfig } from 'pg';
-import { BULK_STATEMENT_TIMEOUT, CLIENT_CHECK_INTERVAL, connect } from './database.ts';
-import { sessionUrl } from './database-url.ts';
+import { Query, type QueryArrayConfig } from 'pg';
+import { BULK_STATEMENT_TIMEOUT, CLIENT_CHECK_INTERVAL, openClient } from './database.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
 
 /** The size of the pieces of a stream, in bytes. The stall timeout of a response restarts with each piece that the client reads. */
@@ -39,15 +38,8 @@ export const openRowStream = async <Row extends unknown[]>(
 ): Promise<Readable> => {
   const { url, connectTimeout, silenceTimeout = BULK_STATEMENT_TIMEOUT } = options;
   const { clientCheckInterval = CLIENT_CHECK_INTERVAL } = options;
-  const client = new Client({
-    connectionString: sessionUrl(url),
-    connectionTimeoutMillis: connectTimeout,
-    keepAlive: true,
-  });
-  // A broken connection also fails the statement. Without a listener, the event would crash the process.
-  client.on('error', () => {});
+  const client = await openClient(url, { connectionTimeoutMillis: connectTimeout });
   try {
-    await connect(client);
     closeWhenSilent(client);
     startSilenceTimeout(client, connectTimeout);
     // In a transaction, because a pooler may give the connection to another client between transactions.
