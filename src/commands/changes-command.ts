@@ -1,7 +1,8 @@
 import { fdatasync } from 'node:fs';
 import { promisify } from 'node:util';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
+import { parseSlot } from './option-parsers.ts';
 import { OutputError, print } from './output.ts';
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
@@ -37,11 +38,6 @@ export const addChangesCommand = (program: Command, config: () => Config): void 
         }
       });
     });
-};
-
-const parseSlot = (name: string): string => {
-  if (/^[a-z0-9_]{1,63}$/.test(name)) return name;
-  throw new InvalidArgumentError('It must be 1 to 63 characters of a-z, 0-9 and _.');
 };
 
 const STDOUT = 1;

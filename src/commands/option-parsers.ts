@@ -13,22 +13,20 @@ export const parseAs =
     return data;
   };
 
-/** @returns the name of the encoding */
-export const parseEncoding = (label: string): string => {
-  const encoding = encodingOf(label);
-  if (encoding !== undefined) return encoding;
-  throw new InvalidArgumentError('It must be a label of the Encoding standard, such as windows-1252 or utf-16le.');
-};
+const ENCODING_WRONG = 'must be a label of the Encoding standard, such as windows-1252 or utf-16le';
+
+/** Returns the name of the encoding. */
+export const parseEncoding = parseAs(z.string().transform(encodingOf).pipe(z.string(ENCODING_WRONG)));
+
+/** A name of a replication slot. */
+export const parseSlot = parseAs(z.string().regex(/^[a-z0-9_]{1,63}$/, 'must be 1 to 63 characters of a-z, 0-9 and _'));
 
 export const parsePort = (text: string): string => {
   if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535) return text;
   throw new InvalidArgumentError('It must be a TCP port, 1 to 65535.');
 };
 
-export const parseBrowser = (text: string): string => {
-  if (!text.startsWith('-')) return text;
-  throw new InvalidArgumentError('It must be the name of a browser, or "none".');
-};
+export const parseBrowser = parseAs(z.string().regex(/^(?!-)/, 'must be the name of a browser, or "none"'));
 
 export const parseTokenName = (text: string): string => {
   // No leading hyphen: if the name is missing, commander takes the next option as the name.
