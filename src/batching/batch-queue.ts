@@ -205,11 +205,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       taken++;
       queueBytes -= entry.bytes;
       if (entry.state === 'settled') continue;
-      if (entry.isAbandoned()) {
-        entry.settle(new StoreError('overloaded'));
-        continue;
-      }
-      const refusal = refuse(entry.item);
+      const refusal = entry.isAbandoned() ? new StoreError('overloaded') : refuse(entry.item);
       if (refusal) {
         entry.settle(refusal);
         continue;
