@@ -71,16 +71,14 @@ const assertTlsFilesReadable = async (variable: string, url: string) => {
 /** How long a command waits for a statement, in ms. */
 const STATEMENT_TIMEOUT = 10_000;
 
-type StatementLimits = { statementTimeout: number; lockTimeout?: number };
-
 /** Calls `use` with Prisma, which has one connection. */
 export const withPrisma = async <Result>(
   url: string,
   use: (database: Database) => Promise<Result>,
-  { statementTimeout, lockTimeout }: StatementLimits = { statementTimeout: STATEMENT_TIMEOUT },
+  limits: { statementTimeout: number; lockTimeout?: number } = { statementTimeout: STATEMENT_TIMEOUT },
 ): Promise<Result> => {
-  const limits = { statementTimeout, ...(lockTimeout !== undefined && { lockTimeout }) };
-  const pool = createPool({ url, connections: 1, connectTimeout: CONNECT_TIMEOUT, ...limits });
+  const { statementTimeout, lockTimeout } = limits;
+  const pool = createPool({ url, connections: 1, connectTimeout: CONNECT_TIMEOUT, statementTimeout, lockTimeout });
   const database = createDatabase({ pool, onConnectionLost: () => {} });
   return use(database).finally(() => database.$disconnect());
 };

@@ -27,7 +27,7 @@ type PoolOptions = {
   /** The time limit of a statement, in ms, and of waiting for a free connection; 0: none. PostgreSQL cancels a statement that exceeds it. */
   statementTimeout: number;
   /** How long a statement may wait for each lock, in ms. By default what the role or the URL says. */
-  lockTimeout?: number;
+  lockTimeout?: number | undefined;
   /** Called after each attempt to open a connection. */
   onConnect?: ((error?: Error) => void) | undefined;
 };
@@ -125,10 +125,7 @@ export const createPool = (options: PoolOptions): Pool => {
   const { url, connections, connectTimeout, statementTimeout, lockTimeout, onConnect } = options;
   const pool = new KeepingPool({
     connectionString: sessionUrl(url),
-    ...(!isPooled(url) && {
-      statement_timeout: statementTimeout,
-      ...(lockTimeout !== undefined && { lock_timeout: lockTimeout }),
-    }),
+    ...(!isPooled(url) && { statement_timeout: statementTimeout, lock_timeout: lockTimeout }),
     max: connections,
     Client: clientWithin(connectTimeout, onConnect),
     connectionTimeoutMillis: statementTimeout,
