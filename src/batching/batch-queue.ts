@@ -49,8 +49,8 @@ export type BatchLimits = {
 export type BatchQueueOptions<Item, Result> = {
   /** Returns the outcome of each item, in the same order. If it rejects, all items have that error. */
   run: (items: Item[]) => Promise<(Result | Error)[]>;
-  /** The approximate number of bytes that an item holds while it waits. */
-  bytesOf: (item: Item) => number;
+  /** The approximate number of bytes that an item holds while it waits; by default few. */
+  bytesOf?: (item: Item) => number;
   /** The approximate size of the result. Counts towards `batchBytes` only: a waiting item does not hold it. */
   resultBytesOf?: (item: Item) => number;
   /** Creates the error for an item that was sent but has no outcome at its deadline. */
@@ -86,7 +86,8 @@ const waitedTooLong = () =>
  * immediately.
  */
 export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, Result>) => {
-  const { run, bytesOf, resultBytesOf = () => 0, lateError, refuse = () => undefined, name, limits } = options;
+  const { run, lateError, refuse = () => undefined, name, limits } = options;
+  const { bytesOf = () => 0, resultBytesOf = () => 0 } = options;
   let queue: Entry<Item, Result>[] = [];
   let queueBytes = 0;
   let batchesInProgress = 0;

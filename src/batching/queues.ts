@@ -40,12 +40,4 @@ export const createStatementQueue = (options: Omit<Options, 'run' | 'bytesOf'>):
 export const createLookUpQueue = <Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
   options: Pick<Options, 'limits' | 'observe'>,
-) => {
-  const queue = createBatchQueue<Item, Result>({
-    run,
-    bytesOf: () => 0,
-    lateError: () => new DatabaseTimeoutError(),
-    ...options,
-  });
-  return (item: Item): Promise<Result> => queue.add(item);
-};
+) => createBatchQueue<Item, Result>({ run, lateError: () => new DatabaseTimeoutError(), ...options }).add;

@@ -74,12 +74,10 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       const found = await repository.findByIds([...new Set(ids)]);
       return ids.map((id) => found.get(id) ?? plantUnknown(id));
     },
-    bytesOf: () => 0,
   });
   const pages = createBatchQueue({
     ...settingsOf('pages', lateRead),
     run: repository.list,
-    bytesOf: () => 0,
     // An estimate. It bounds the plants per statement, because all pages of a statement share one timeout.
     resultBytesOf: ({ limit }: PageRequest) => limit * PLANT_BYTES,
   });
