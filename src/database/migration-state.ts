@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Client, Pool } from 'pg';
 import { StoreError } from '../errors.ts';
 import { DENIED, DURABILITY, readFacts, SECURED } from './inspect-database.ts';
-import { usableSchema } from './store-schema.ts';
+import { assertSchemaUsable, storeSchema } from './store-schema.ts';
 
 export const migrationsFolder = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
 
@@ -29,7 +29,8 @@ const missingFrom = (applied: AppliedMigration[]): string[] =>
  */
 export const readMigrationState = async (client: Client, url: string) => {
   const facts = await readFacts(client);
-  const schema = usableSchema(url, facts);
+  assertSchemaUsable('the database', url, facts);
+  const schema = storeSchema(url, facts) as string;
   const isNew = facts.tables._prisma_migrations !== schema;
   const applied = isNew
     ? []

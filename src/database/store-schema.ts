@@ -23,12 +23,6 @@ export const createNamedSchema = async (client: Client, url: string): Promise<vo
   if (rowCount === 0) await client.query(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(named)}`);
 };
 
-/** @throws {OperationalError} */
-export const usableSchema = (url: string, facts: DatabaseFacts): string => {
-  assertSchemaUsable('the database', url, facts);
-  return storeSchema(url, facts) as string;
-};
-
 /** @param variable what names the database. @throws {OperationalError} the session has no schema, or another than its URL names */
 export const assertSchemaUsable = (
   variable: string,
