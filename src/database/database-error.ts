@@ -96,14 +96,11 @@ export const isUniqueViolation = hasCode(/^(P2002|23505)$/);
 export const isStatementTimeout = hasCode(/^57014$/);
 
 /**
- * On Citus, a statement that ends like this may be committed: the coordinator canceled it while a worker committed (57014), or lost
- * the worker (XX000, with various messages).
+ * The error of a write on Citus. It may be committed if the coordinator canceled it while a worker committed (57014), or lost the
+ * worker (XX000, with various messages).
  */
-const isUnknownOnCitus = hasCode(/^(57014|XX000)$/);
-
-/** The error of a write on Citus whose outcome is unknown. */
 export const toCitusWriteError = (error: unknown): Error =>
-  isUnknownOnCitus(error)
+  hasCode(/^(57014|XX000)$/)(error)
     ? new OutcomeUnknownError('A worker of Citus may have committed the write.', { cause: error })
     : toWriteError(error);
 
