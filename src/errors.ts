@@ -98,7 +98,6 @@ export const errors = defineErrors({
     when: 'the request is not valid HTTP/1.1',
     advice:
       'Check the client and the proxies in front of the service: the request line, Host, Content-Length and the size of the header.',
-    example: 'The request is not valid HTTP/1.1.',
   },
   tokenMissing: {
     code: 1100,
