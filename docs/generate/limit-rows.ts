@@ -153,7 +153,7 @@ export const sections: Record<string, LimitRow[]> = {
   ],
   'Tokens and rates': [
     { ...row('commands/option-parsers.ts {0,63}', 'characters of the name of a token'), value: (found) => found + 1 },
-    row('commands/changes-command.ts {1,63}', 'characters of the name of a slot'),
+    row('commands/option-parsers.ts {1,63}', 'characters of the name of a slot'),
     row('commands/option-parsers.ts MAX_VALIDITY', 'how long a token may be valid', 'ms'),
     row('tokens/token-verifier.ts TRUST_DURATION', 'how long a token is trusted without another look-up', 'ms'),
     row(
