@@ -51,21 +51,24 @@ describe('GET /livez and GET /readyz', () => {
     expect([status, body.error]).toEqual([503, 1502]);
   });
 
+  /** Starts a service whose role owns nothing. `query`: as the owner. */
+  const startAsRole = async (stack: AsyncDisposableStack) => {
+    const { url, query, administer, drop } = await createTestDatabase();
+    stack.defer(drop);
+    const role = `limited_${process.pid}`;
+    await query(`CREATE ROLE ${role} LOGIN PASSWORD 'limited'; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
+    stack.defer(async () => void (await administer(`DROP ROLE ${role}`)));
+    stack.defer(async () => void (await query(`DROP OWNED BY ${role}`)));
+    const asRole = Object.assign(new URL(url), { username: role, password: 'limited' });
+    return { service: await start({}, { databaseUrl: asRole.href }), query, role };
+  };
+
   testUnless(
     onCitus('row-level security is its own matter'),
     'not ready if row-level security without a policy hides all rows, code 1502; ready with a policy',
     async () => {
       await using stack = new AsyncDisposableStack();
-      const { url, query, administer, drop } = await createTestDatabase();
-      stack.defer(drop);
-      const role = `limited_${process.pid}`;
-      await query(`CREATE ROLE ${role} LOGIN PASSWORD 'limited'; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
-      stack.defer(async () => void (await administer(`DROP ROLE ${role}`)));
-      stack.defer(async () => void (await query(`DROP OWNED BY ${role}`)));
-      const service = await start(
-        {},
-        { databaseUrl: Object.assign(new URL(url), { username: role, password: 'limited' }).href },
-      );
+      const { service, query, role } = await startAsRole(stack);
       expect((await service.agent.get('/readyz')).status).toBe(200);
       await query('ALTER TABLE plants ENABLE ROW LEVEL SECURITY; ALTER TABLE tokens ENABLE ROW LEVEL SECURITY');
       const { status, body } = await service.agent.get('/readyz');
@@ -89,14 +92,7 @@ describe('GET /livez and GET /readyz', () => {
 
   testUnless(onCitus('roles are of a cluster'), 'not ready while the role lacks a privilege, code 1502', async () => {
     await using stack = new AsyncDisposableStack();
-    const { url, query, administer, drop } = await createTestDatabase();
-    stack.defer(drop);
-    const role = `lacking_${process.pid}`;
-    await query(`CREATE ROLE ${role} LOGIN PASSWORD 'lacking'; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
-    stack.defer(async () => void (await administer(`DROP ROLE ${role}`)));
-    stack.defer(async () => void (await query(`DROP OWNED BY ${role}`)));
-    const asRole = Object.assign(new URL(url), { username: role, password: 'lacking' });
-    const service = await start({}, { databaseUrl: asRole.href });
+    const { service, query, role } = await startAsRole(stack);
     const ready = async () => {
       const { status, body } = await service.agent.get('/readyz');
       return [status, body.message];
