@@ -11,6 +11,14 @@ const TURN = 0.5;
 /** A handler of a request throws it so that Node.js parses nothing that follows on the connection. */
 export const STOP_PARSING = new Error('Nothing that follows is parsed.');
 
+/** Node's parser of a connection. `execute` returns how many bytes it took, or why it failed. */
+type Parser = { execute: (bytes: Buffer) => number | Error; taken?: number | Error };
+
+function executeAndTell(this: Parser, bytes: Buffer): number | Error {
+  this.taken = (Object.getPrototypeOf(this) as Parser).execute.call(this, bytes);
+  return this.taken;
+}
+
 /**
  * Makes Node.js parse incoming data in slices, and pauses while the connection `isHeld`. By default, Node.js parses
  * each read of up to 64 KiB as a whole. That can be 3,640 requests, and 400 such connections crashed the process; or 10,000
@@ -19,12 +27,19 @@ export const STOP_PARSING = new Error('Nothing that follows is parsed.');
 export const readInSlices = (socket: Socket, isHeld: () => boolean): void => {
   const [onBytes] = socket.listeners('data') as ((bytes: Buffer) => void)[];
   if (onBytes === undefined) return;
-  const parse = (bytes: Buffer) => {
+  const { parser } = socket as { parser?: Parser };
+  if (parser) parser.execute = executeAndTell;
+  const parse = (bytes: Buffer): void => {
     try {
       onBytes(bytes);
     } catch (error) {
-      if (error !== STOP_PARSING) throw error;
+      if (error === STOP_PARSING) return;
+      throw error;
     }
+    // Node.js drops what follows a request with Upgrade in the same read, unless it no longer parses the connection at all.
+    const isParsed = parser !== undefined && (socket as { parser?: Parser }).parser === parser;
+    if (isParsed && typeof parser.taken === 'number' && parser.taken < bytes.length)
+      parse(bytes.subarray(parser.taken));
   };
   /** Whether the next slice waits, and whether the socket is to be resumed for it. */
   let isResting = false;

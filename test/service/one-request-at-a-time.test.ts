@@ -31,6 +31,7 @@ const exchange = (text: string) => exchangeBytes({ port: port(), bytes: Buffer.f
 const request = (method: string, path: string, body = '', version = 'HTTP/1.1', extra = '') =>
   `${method} ${path} ${version}\r\nHost: x\r\nAuthorization: Bearer ${service.token}\r\nContent-Type: application/json\r\n` +
   `${extra}${body ? `Content-Length: ${body.length}\r\n` : ''}\r\n${body}`;
+const UPGRADE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
 const post = (id: number) => request('POST', '/plants', `{"id":${id},"name":"Fir"}`);
 const storedIds = async () => (await service.database.query('SELECT id FROM plants ORDER BY id')).map(({ id }) => id);
 const logged = () => service.log.filter(({ msg }) => msg.startsWith('a request came before the previous response'));
@@ -72,6 +73,17 @@ describe('a request that comes before the response to the one before it is not c
     expect(await storedIds()).toEqual([]);
   });
 
+  // Node.js itself drops what follows such a request in the same read: the next one would never get a response.
+  test('behind a request with Upgrade, with and without a body', async () => {
+    const withBody = request('POST', '/plants', '{"id":1,"name":"Fir"}', 'HTTP/1.1', UPGRADE);
+    for (const first of [withBody, request('GET', '/plants/1', '', 'HTTP/1.1', UPGRADE)]) {
+      expect(await exchange(first + post(2))).toMatchObject([
+        { status: 200, head: expect.stringMatching(/^connection: close$/im) },
+      ]);
+    }
+    expect([await storedIds(), logged().length]).toEqual([['1'], 2]);
+  });
+
   test('behind a response that is sent at once', async () => {
     const answers = await exchange(`GET /livez HTTP/1.1\r\nHost: x\r\n\r\n${post(2)}`);
     expect(answers).toMatchObject([{ status: 200, body: '{"status":"live"}' }]);
@@ -92,15 +104,18 @@ describe('a request that comes before the response to the one before it is not c
     expect(await storedIds()).toHaveLength(2000);
   });
 
-  test('but one that comes after the response is, also if the body of the one before it came after its response', async () => {
-    const socket = await open(request('PUT', '/plants', '', 'HTTP/1.1', 'Content-Length: 1000\r\n'));
-    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 405 /);
-    socket.write(`${'x'.repeat(1000)}${post(1)}`);
-    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
-    socket.write(post(2));
-    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
-    expect([await storedIds(), logged()]).toEqual([['1', '2'], []]);
-  });
+  test.each(['', UPGRADE])(
+    'but one that comes after the response is, also if the body of the one before it came after its response (%j)',
+    async (extra) => {
+      const socket = await open(request('PUT', '/plants', '', 'HTTP/1.1', `${extra}Content-Length: 1000\r\n`));
+      expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 405 /);
+      socket.write(`${'x'.repeat(1000)}${post(1)}`);
+      expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
+      socket.write(post(2));
+      expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
+      expect([await storedIds(), logged()]).toEqual([['1', '2'], []]);
+    },
+  );
 });
 
 describe('a client that ends its side is gone', () => {
