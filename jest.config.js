@@ -21,11 +21,12 @@ export default {
     { ...onPostgres, displayName: 'service', testMatch: ['<rootDir>/test/service/**/*.test.ts'] },
     { ...onPostgres, displayName: 'smoke', testMatch: ['<rootDir>/test/smoke/**/*.test.ts'] },
     { ...onPostgres, displayName: 'system', testMatch: ['<rootDir>/test/system/**/*.test.ts'] },
+    { ...onPostgres, displayName: 'attacks', testMatch: ['<rootDir>/test/attacks/*.test.ts'] },
   ],
   reporters: ['default', '<rootDir>/test/jest/list-skipped.js'],
   randomize: true,
   // Tests create databases and start processes; some machines are slow. Jest ignores this in a project.
   testTimeout: 60_000,
-  // One at a time, since tests in the system lane measure memory and time. The other lanes override this.
+  // One at a time, since attacks measure memory and how long others wait. The other lanes override this.
   maxWorkers: 1,
 };

@@ -245,7 +245,8 @@ describeUnless(await findObstacle(), 'in containers', () => {
       const capabilities = await stack.execute('store', 'sh', '-c', 'cat /proc/[0-9]*/status | grep CapEff | sort -u');
       expect(capabilities).toMatch(/^CapEff:\s+0000000000000000$/);
       expect(await stack.execute('store', 'sh', '-c', 'touch /tmp/x 2>&1 || :')).toContain('Read-only file system');
-      // The store keeps its connections open.
+      // Which takes a connection, and keeps it for a while.
+      expect((await fetch(`${stack.url}/readyz`)).status).toBe(200);
       expect(await query('SELECT DISTINCT usename FROM pg_stat_activity WHERE client_addr IS NOT NULL')).toBe(
         'plant_store_server',
       );

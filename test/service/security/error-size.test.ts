@@ -220,43 +220,56 @@ describe('a response that its client does not read counts towards the budget', (
   const tight = useTestService(SETTINGS, { requestLimits: { heldBytes: 2000 } });
   beforeAll(() => tight.database.query(PLANT));
   const wrong = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}${fill('%22', 180)}`).join('&');
+  const plant: Hostile = { path: '/plants/1' };
 
-  test.each<[string, string, Hostile]>([
-    ['an error', '/plants', { path: `/plants?${wrong}` }],
-    [
-      'problem details',
-      '/plants/export',
-      { path: `/plants/export?${wrong}`, fields: ['Accept: application/problem+json'] },
-    ],
-    ['a plant of less than 16 KiB', '/plants/1', { path: '/plants/1' }],
-  ])('%s', async (_title, path, request) => {
+  const connectUnread = async () => {
+    const socket = connect(port(tight), '127.0.0.1').pause();
+    socket.on('error', () => {});
+    sockets.push(socket);
+    await once(socket, 'connect');
+    return socket;
+  };
+  const ended = { completed: 0, aborted: 0 };
+  /** Takes the lines from the log, which gets hundreds of them. */
+  const takeLog = () => {
+    for (const { msg } of tight.log.splice(0)) {
+      if (msg === 'request completed') ended.completed += 1;
+      if (msg === 'request aborted') ended.aborted += 1;
+    }
+    return ended;
+  };
+  /** Sends a request again and again, one after another, until the system buffers no more. @returns how often */
+  const sendUntilUnsent = async (socket: Socket, request: Hostile, limit = Number.POSITIVE_INFINITY) => {
     const bytes = toBytes({ ...request, token: tight.token }, false);
-    const counts: Record<string, number> = {};
-    /** Takes the lines from the log, which gets thousands of them. */
-    const logged = (message: string) => {
-      for (const line of tight.log.splice(0))
-        if (line.path === `/a/base/path${path}`) counts[line.msg] = (counts[line.msg] ?? 0) + 1;
-      return counts[message] ?? 0;
-    };
-    tight.log.splice(0);
-    // Two errors of which nothing is sent exceed the budget.
-    for (let count = 0; count < 2; count++) {
-      const socket = connect(port(tight), '127.0.0.1').pause();
-      socket.on('error', () => {});
-      sockets.push(socket);
-      await once(socket, 'connect');
-      // One after another, until they are more than the system buffers.
-      for (let completed = -1; completed < logged('request completed'); ) {
-        completed = logged('request completed');
-        const unsent = tight.inUse().responseBytes;
-        socket.write(bytes);
-        while (logged('request completed') === completed && logged('request aborted') === 0)
-          if (tight.inUse().responseBytes > unsent) break;
-          else await setImmediate();
+    for (let count = 0; count < limit; count++) {
+      const { completed, aborted } = { ...takeLog() };
+      const unsent = tight.inUse().responseBytes;
+      socket.write(bytes);
+      while (takeLog().completed === completed) {
+        if (ended.aborted > aborted || tight.inUse().responseBytes > unsent) return count;
+        await setImmediate();
       }
     }
-    await waitUntil('the end of a response', () => logged('request aborted') > 0);
-    for (const socket of sockets) socket.destroy();
+    return limit;
+  };
+
+  test.each<[string, Hostile]>([
+    ['an error', { path: `/plants?${wrong}` }],
+    ['problem details', { path: `/plants/export?${wrong}`, fields: ['Accept: application/problem+json'] }],
+    ['a plant of less than 16 KiB', plant],
+  ])('%s', async (_title, request) => {
+    Object.assign(ended, { completed: 0, aborted: 0 });
+    tight.log.splice(0);
+    // A plant of which nothing is sent exceeds the budget, but the newest response of a client stays.
+    const plants = await sendUntilUnsent(await connectUnread(), plant);
+    expect([plants > 4, takeLog().aborted]).toEqual([true, 0]);
+    // The buffers of this connection are nearly full when the responses in question begin.
+    const socket = await connectUnread();
+    await sendUntilUnsent(socket, plant, Math.floor(plants * 0.9));
+    expect(takeLog().aborted).toBe(0);
+    await sendUntilUnsent(socket, request);
+    await waitUntil('the end of a response', () => takeLog().aborted > 0);
+    for (const open of sockets) open.destroy();
     expect((await tight.request('get', '/a/base/path/plants/1')).status).toBe(200);
   });
 });

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { describeUnless } from '../../support/skip.ts';
-import { runCommand, startStore } from '../../support/store-process.ts';
-import { makeTemporaryFolder } from '../../support/temporary-folder.ts';
-import { findObstacle, makeAuthority, startTlsPostgres } from '../../support/tls-postgres.ts';
-import { useTestServices } from '../../support/use-test-service.ts';
+import { describeUnless } from '../support/skip.ts';
+import { runCommand, startStore } from '../support/store-process.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { findObstacle, makeAuthority, startTlsPostgres } from '../support/tls-postgres.ts';
+import { useTestServices } from '../support/use-test-service.ts';
 
 describeUnless(await findObstacle(), 'sslmode=verify-full', () => {
   const start = useTestServices();

@@ -3,14 +3,14 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Client } from 'pg';
-import { type DatabaseLease, leaseEmbeddedPostgres } from '../../../src/embedded-postgres/embedded-postgres.ts';
-import { errors } from '../../../src/errors.ts';
-import { type Conversation, conversation } from '../../support/fuzz/conversations.ts';
-import { TOKEN } from '../../support/fuzz/request-parts.ts';
-import { createTally } from '../../support/fuzz/tally.ts';
-import { exchangeInTurn, type RawAnswer } from '../../support/raw-http.ts';
-import { startStore } from '../../support/store-process.ts';
-import { makeTemporaryFolder } from '../../support/temporary-folder.ts';
+import { type DatabaseLease, leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
+import { errors } from '../../src/errors.ts';
+import { type Conversation, conversation } from '../support/fuzz/conversations.ts';
+import { TOKEN } from '../support/fuzz/request-parts.ts';
+import { createTally } from '../support/fuzz/tally.ts';
+import { exchangeInTurn, type RawAnswer } from '../support/raw-http.ts';
+import { startStore } from '../support/store-process.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 
 /** How many requests to send at least. */
 const INPUTS = Number(process.env.FUZZ_INPUTS || 4000);

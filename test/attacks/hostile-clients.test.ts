@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect } from '@jest/globals';
 import { Client } from 'pg';
-import { freePort } from '../../../src/embedded-postgres/cluster.ts';
-import { killChildren, spawnChild } from '../../support/children.ts';
-import { floods, holdUps } from '../../support/hostile/attacks.ts';
-import { testUnless } from '../../support/skip.ts';
-import { projectFolder, runCommand, serve } from '../../support/store-process.ts';
-import { useTestDatabase } from '../../support/use-test-database.ts';
+import { freePort } from '../../src/embedded-postgres/cluster.ts';
+import { killChildren, spawnChild } from '../support/children.ts';
+import { floods, holdUps } from '../support/hostile/attacks.ts';
+import { testUnless } from '../support/skip.ts';
+import { projectFolder, runCommand, serve } from '../support/store-process.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
 
-/** How long all floods run at once, in seconds. `npm run test:system` sets 30, `npm run test:security` 300. */
+/** How long all floods run at once, in seconds. `npm run test:attacks` sets 30, `npm run test:security` 300. */
 const SECONDS = Number(process.env.HOSTILE_SECONDS ?? 0);
 /** A shorter run measures mostly the first seconds: its figures are only printed. */
 const IS_JUDGED = SECONDS >= 300;
@@ -136,7 +136,7 @@ const startTarget = async () => {
 
 const longest = ({ durations }: { durations: number[] }) => Math.round(durations.at(-1) ?? 0);
 
-const obstacle = SECONDS > 0 ? undefined : 'HOSTILE_SECONDS is not set; npm run test:system sets it';
+const obstacle = SECONDS > 0 ? undefined : 'HOSTILE_SECONDS is not set; npm run test:attacks sets it';
 
 testUnless(
   obstacle,

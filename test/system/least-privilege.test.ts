@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { query } from '../../support/postgres-server.ts';
-import { psqlObstacle, readSql } from '../../support/psql.ts';
-import { testUnless } from '../../support/skip.ts';
-import { cleanEnvironment, runCommand, startStore } from '../../support/store-process.ts';
-import { makeTemporaryFolder } from '../../support/temporary-folder.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { query } from '../support/postgres-server.ts';
+import { psqlObstacle, readSql } from '../support/psql.ts';
+import { testUnless } from '../support/skip.ts';
+import { cleanEnvironment, runCommand, startStore } from '../support/store-process.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const password = randomBytes(8).toString('hex');
 /** Roles belong to the whole server, so these names are unique. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { runCommand } from '../../support/store-process.ts';
-import { useTestService } from '../../support/use-test-service.ts';
+import { runCommand } from '../support/store-process.ts';
+import { useTestService } from '../support/use-test-service.ts';
 
 const service = useTestService();
 

@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { lockPlants } from '../../support/lock-plants.ts';
-import { blockedStatements, waitForBlocked } from '../../support/lock-table.ts';
-import { useRawConnections } from '../../support/raw-connections.ts';
-import { useTestService } from '../../support/use-test-service.ts';
-import { waitUntil } from '../../support/wait-until.ts';
+import { lockPlants } from '../support/lock-plants.ts';
+import { blockedStatements, waitForBlocked } from '../support/lock-table.ts';
+import { useRawConnections } from '../support/raw-connections.ts';
+import { useTestService } from '../support/use-test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 /** In ms. */
 const MAX_TIME = 10_000;

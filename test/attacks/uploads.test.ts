@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { freePort } from '../../../src/embedded-postgres/cluster.ts';
-import { killChildren, spawnChild } from '../../support/children.ts';
-import { uploadFloods } from '../../support/hostile/uploads.ts';
-import { projectFolder, runCommand, serve } from '../../support/store-process.ts';
-import { useTestDatabase } from '../../support/use-test-database.ts';
+import { freePort } from '../../src/embedded-postgres/cluster.ts';
+import { killChildren, spawnChild } from '../support/children.ts';
+import { uploadFloods } from '../support/hostile/uploads.ts';
+import { projectFolder, runCommand, serve } from '../support/store-process.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
 
 /** How long the slow client takes for an upload, in ms. `npm run test:security` sets HOSTILE_SECONDS to 300. */
 const UPLOAD_TIME = Number(process.env.HOSTILE_SECONDS ?? 0) >= 300 ? 10_000 : 2000;
