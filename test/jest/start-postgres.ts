@@ -43,6 +43,8 @@ const startContainer = async () => {
     const container = await new GenericContainer(IMAGE)
       .withEnvironment({ POSTGRES_PASSWORD: 'test' })
       .withExposedPorts(5432)
+      // In memory: the file system took a quarter of the CPU to give hundreds of databases their thousands of files.
+      .withTmpFs({ '/var/lib/postgresql': 'rw' })
       // Not the log: the image starts its server twice, first only on a socket. Not a health check: Docker would repeat
       // it until the end and slow down the tests.
       .withWaitStrategy(Wait.forSuccessfulCommand('pg_isready -U postgres -h 127.0.0.1'))

@@ -5,6 +5,7 @@ import { useChanges } from '../support/use-changes.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const SLOT = 'changes_test';
+const ACTIVE = 'SELECT FROM pg_replication_slots WHERE active';
 /** Rows of 1 kB: more than arrive at once. */
 const ROWS = 500;
 
@@ -40,16 +41,19 @@ const follow = (write = async () => {}) => {
     signal: ending.signal,
   });
   ended.catch(() => {});
-  const end = () => {
+  const end = async () => {
     ending.abort();
-    return ended;
+    await ended;
+    // PostgreSQL ends its side a moment later, and only then may another reader follow the slot.
+    await waitUntil('a free slot', async () => (await query(ACTIVE)).length === 0);
   };
-  return { read, end };
+  return { read, ended, end };
 };
 /** Follows the slot until so many lines came. */
 const readLines = async (count: number) => {
-  const { read, end } = follow();
-  await waitUntil('the lines', () => read.lines.length >= count, { explain: () => JSON.stringify(read.lines.length) });
+  const { read, ended, end } = follow();
+  const came = waitUntil('the lines', () => read.lines.length >= count, { explain: () => String(read.lines.length) });
+  await Promise.race([came, ended]);
   await end();
   return read.lines;
 };
