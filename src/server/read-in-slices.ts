@@ -11,6 +11,9 @@ const TURN = 0.5;
 /** A handler of a request throws it so that Node.js parses nothing that follows on the connection. */
 export const STOP_PARSING = new Error('Nothing that follows is parsed.');
 
+/** What Node.js passes to `clientError` has its code of llhttp. */
+const NO_HTTP = new Error('What follows a request with Upgrade is no HTTP.');
+
 /** Node's parser of a connection. `execute` returns how many bytes it took, or why it failed. */
 type Parser = { execute: (bytes: Buffer) => number | Error; taken?: number | Error };
 
@@ -24,10 +27,10 @@ function executeAndTell(this: Parser, bytes: Buffer): number | Error {
  * each read of up to 64 KiB as a whole. That can be 3,640 requests, and 400 such connections crashed the process; or 10,000
  * chunks of a body. Other connections get a turn after each TURN. Wraps Node's own `data` listener. Also pauses again after Node.js resumes the socket, as it does after each request.
  */
-export const readInSlices = (socket: Socket, isHeld: () => boolean): void => {
+export const readInSlices = (socket: Socket & { parser?: Parser }, isHeld: () => boolean): void => {
   const [onBytes] = socket.listeners('data') as ((bytes: Buffer) => void)[];
   if (onBytes === undefined) return;
-  const { parser } = socket as { parser?: Parser };
+  const { parser } = socket;
   if (parser) parser.execute = executeAndTell;
   const parse = (bytes: Buffer): void => {
     try {
@@ -36,10 +39,11 @@ export const readInSlices = (socket: Socket, isHeld: () => boolean): void => {
       if (error === STOP_PARSING) return;
       throw error;
     }
-    // Node.js drops what follows a request with Upgrade in the same read, unless it no longer parses the connection at all.
-    const isParsed = parser !== undefined && (socket as { parser?: Parser }).parser === parser;
-    if (isParsed && typeof parser.taken === 'number' && parser.taken < bytes.length)
-      parse(bytes.subarray(parser.taken));
+    // After a request with Upgrade, Node.js drops the rest of a read, and hides that what follows is no HTTP. After CONNECT,
+    // and once the connection is closed, it has no parser.
+    if (parser === undefined || socket.parser !== parser || typeof parser.taken !== 'number') return;
+    if (parser.taken === 0) socket.emit('error', NO_HTTP);
+    else if (parser.taken < bytes.length) parse(bytes.subarray(parser.taken));
   };
   /** Whether the next slice waits, and whether the socket is to be resumed for it. */
   let isResting = false;

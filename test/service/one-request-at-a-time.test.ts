@@ -74,14 +74,28 @@ describe('a request that comes before the response to the one before it is not c
   });
 
   // Node.js itself drops what follows such a request in the same read: the next one would never get a response.
-  test('behind a request with Upgrade, with and without a body', async () => {
+  test.each<[string, () => string]>([
+    ['a change', () => post(2)],
+    ['many more of them', () => request('GET', '/plants/1', '', 'HTTP/1.1', UPGRADE).repeat(99)],
+    ['no HTTP', () => 'garbage\r\n\r\n'],
+    ['a byte that is no HTTP', () => '\0'],
+    ['an unknown version', () => 'GET / HTTP/9.9\r\n\r\n'],
+  ])('behind a request with Upgrade, with and without a body: %s', async (_title, next) => {
     const withBody = request('POST', '/plants', '{"id":1,"name":"Fir"}', 'HTTP/1.1', UPGRADE);
     for (const first of [withBody, request('GET', '/plants/1', '', 'HTTP/1.1', UPGRADE)]) {
-      expect(await exchange(first + post(2))).toMatchObject([
+      expect(await exchange(first + next())).toMatchObject([
         { status: 200, head: expect.stringMatching(/^connection: close$/im) },
       ]);
     }
     expect([await storedIds(), logged().length]).toEqual([['1'], 2]);
+  });
+
+  test('what is no HTTP after the response to a request with Upgrade has a response as well', async () => {
+    const socket = await open(request('GET', '/plants/1', '', 'HTTP/1.1', UPGRADE));
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 404 /);
+    socket.write('garbage');
+    socket.write('\r\n\r\n');
+    expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   test('behind a response that is sent at once', async () => {
