@@ -11,7 +11,7 @@ const TURN = 0.5;
 /** A handler of a request throws it so that Node.js parses nothing that follows on the connection. */
 export const STOP_PARSING = new Error('Nothing that follows is parsed.');
 
-/** What Node.js passes to `clientError` has its code of llhttp. */
+/** Passed to `clientError` as errors of the parser are, but without a code, which Node.js hides. */
 const NO_HTTP = new Error('What follows a request with Upgrade is no HTTP.');
 
 /** Node's parser of a connection. `execute` returns how many bytes it took, or why it failed. */
