@@ -116,7 +116,8 @@ describe('an export', () => {
     const read = setInterval(() => slow.resume(), 50);
     await waitUntil('both to begin', async () => (await transactions()) === 2);
     await waitUntil('the stalled one to end', async () => (await transactions()) === 1);
-    expect(performance.now() - openedAt).toBeGreaterThanOrEqual(stallTimeout);
+    // A timer may fire some milliseconds early.
+    expect(performance.now() - openedAt).toBeGreaterThan(stallTimeout - 100);
     expect((await readToEnd(stalled)).endsWith(LAST_CHUNK)).toBe(false);
     const before = received;
     await waitUntil('the slow one to receive more', () => received > before + 1_000_000);
