@@ -1,9 +1,9 @@
 import { toArrays } from '../plants/insert-plants.ts';
-import { MAX_ERRORS, type PlantRow } from './import.ts';
+import { type ImportOptions, MAX_ERRORS, type PlantRow } from './import.ts';
 
 /** Rows of an import as PostgreSQL sees them: a table with the columns line, id, name and tag. */
 export type RowSource = {
-  /** An item of a FROM clause. Its parameters come after the three of the statement. */
+  /** An item of a FROM clause. Its parameters come after the two of the statement. */
   from: string;
   values: unknown[];
 };
@@ -12,7 +12,7 @@ export type RowSource = {
 export const rowsAsValues = (rows: readonly PlantRow[]): RowSource => {
   const { ids, names, tags } = toArrays(rows.map(({ plant }) => plant));
   return {
-    from: 'unnest($4::bigint[], $5::bigint[], $6::text[], $7::text[]) AS rows (line, id, name, tag)',
+    from: 'unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[]) AS rows (line, id, name, tag)',
     values: [`{${rows.map(({ line }) => line)}}`, ids, names, tags],
   };
 };
@@ -50,8 +50,8 @@ const escapeText = (text: string): string =>
 
 /**
  * Selects the rows that meet a conflict: those whose id occurs in an earlier row, and those whose id is taken. `repeated` and
- * `taken` count all of them. $1, $2: which of the two to list first, in the order of lines. $3: how many to list. Only reads. (Inner
- * joins, because Citus would fetch the whole table for others.)
+ * `taken` count all of them. $1, $2: which of the two to list first, in the order of lines. Only reads. (Inner joins, because Citus
+ * would fetch the whole table for others.)
  */
 export const conflictsStatement = (from: string): string => `
   WITH conflicts AS (
@@ -62,37 +62,37 @@ export const conflictsStatement = (from: string): string => `
   )
   SELECT line, id, is_repeated, count(*) FILTER (WHERE is_repeated) OVER () AS repeated,
     count(*) FILTER (WHERE NOT is_repeated) OVER () AS taken
-  FROM conflicts ORDER BY CASE WHEN is_repeated THEN $1::bool ELSE $2::bool END DESC, line LIMIT $3::int`;
+  FROM conflicts ORDER BY CASE WHEN is_repeated THEN $1::bool ELSE $2::bool END DESC, line
+  LIMIT ${MAX_ERRORS + 1}`;
 
 export type ConflictRow = { line: string; id: string; is_repeated: boolean; repeated: string; taken: string };
 
-/** What to do with plants whose ids are taken. */
-export type TakenIds = 'skip' | 'replace';
-
 /**
  * Stores the first row of each id, of the lines $1 to $2, in the order of ids, so that concurrent transactions with the same ids do
- * not deadlock. $3: also selects the first that it did not store. `xmax` is 0 if a row was inserted. (UNION ALL
- * instead of outer joins: PostgreSQL, which knows nothing of a temporary table, would compare each row with each, and Citus would
- * fetch the whole table.)
+ * not deadlock. With `error` it also selects the first that it did not store. `xmax` is 0 if a row was inserted. (UNION ALL instead of
+ * outer joins: PostgreSQL, which knows nothing of a temporary table, would compare each row with each, and Citus would fetch the
+ * whole table.)
  */
-export const storeStatement = (from: string, takenIds: TakenIds): string => `
+export const storeStatement = (from: string, onConflict: ImportOptions['onConflict']): string => `
   WITH stored AS (
     INSERT INTO plants (id, name, tag) SELECT id, name, tag
     FROM (
       SELECT DISTINCT ON (id) line, id, name, tag, is_unchanged FROM (
-        SELECT line, id, name, tag, FALSE AS is_unchanged FROM ${from} ${takenIds === 'replace' ? unchanged(from) : ''}
+        SELECT line, id, name, tag, FALSE AS is_unchanged FROM ${from} ${onConflict === 'replace' ? unchanged(from) : ''}
       ) AS candidates ORDER BY id, line, is_unchanged DESC
     ) AS firsts
     WHERE line BETWEEN $1::bigint AND $2::bigint AND NOT is_unchanged
-    ORDER BY id ${ON_CONFLICT[takenIds]} RETURNING id, xmax = 0 AS is_new
+    ORDER BY id ${ON_CONFLICT[onConflict]} RETURNING id, xmax = 0 AS is_new
   )
-  SELECT (SELECT count(*) FROM stored WHERE is_new) AS created, CASE WHEN $3::bool THEN (
+  SELECT (SELECT count(*) FROM stored WHERE is_new) AS created, ${onConflict === 'error' ? takenIds(from) : 'NULL'} AS taken`;
+
+const takenIds = (from: string): string => `(
     SELECT json_agg(json_build_array(line, id::text)) FROM (
       SELECT min(line) AS line, id FROM (SELECT line, id FROM ${from} UNION ALL SELECT NULL, id FROM stored) AS firsts
       GROUP BY id HAVING min(line) BETWEEN $1::bigint AND $2::bigint AND count(*) = count(line)
       ORDER BY line LIMIT ${MAX_ERRORS + 1}
     ) AS taken
-  ) END AS taken`;
+  )`;
 
 /** Plants that would not change are left out before, because ON CONFLICT locks and logs them. */
 const unchanged = (from: string): string => `
@@ -100,14 +100,25 @@ const unchanged = (from: string): string => `
         SELECT line, id, NULL, NULL, TRUE FROM ${from} JOIN plants USING (id)
         WHERE (rows.name, rows.tag) IS NOT DISTINCT FROM (plants.name, plants.tag)`;
 
-const ON_CONFLICT: Record<TakenIds, string> = {
+const ON_CONFLICT: Record<ImportOptions['onConflict'], string> = {
+  error: 'ON CONFLICT (id) DO NOTHING',
   skip: 'ON CONFLICT (id) DO NOTHING',
   replace: 'ON CONFLICT (id) DO UPDATE SET name = excluded.name, tag = excluded.tag',
 };
 
 export type StoreRow = { created: string; taken: [line: number, id: string][] | null };
 
-/** Selects the id at a line, if that is the first row of this id. $1 and $2: the line. $3: 1 */
-export const idStatement = (from: string): string => `
-  SELECT id FROM (SELECT DISTINCT ON (id) line, id FROM ${from} ORDER BY id, line) AS firsts
-  WHERE line BETWEEN $1::bigint AND $2::bigint LIMIT $3::int`;
+/**
+ * Keeps the first row of each id, of the lines $1 to $2, until the transaction ends, so that some of them are found without reading
+ * all the others.
+ */
+export const createFirstRows = (from: string): string => `
+  CREATE TEMPORARY TABLE first_rows ON COMMIT DROP AS SELECT * FROM (
+    SELECT DISTINCT ON (id) line, id, name, tag FROM ${from} ORDER BY id, line
+  ) AS firsts WHERE line BETWEEN $1::bigint AND $2::bigint`;
+export const INDEX_FIRST_ROWS = 'CREATE UNIQUE INDEX ON pg_temp.first_rows (line)';
+export const FIRST_ROWS: RowSource = {
+  from: '(SELECT * FROM pg_temp.first_rows WHERE line BETWEEN $1::bigint AND $2::bigint) AS rows',
+  values: [],
+};
+export const SELECT_FIRST_ROW = 'SELECT id FROM pg_temp.first_rows WHERE line = $1::bigint';

@@ -2,19 +2,21 @@ import { setTimeout } from 'node:timers/promises';
 import { classifyDatabaseError, isRowRefusal } from '../database/database-error.ts';
 import { errors as kinds } from '../errors.ts';
 import { idTaken } from '../plants/plant.ts';
-import { type ImportCounts, type ImportOptions, MAX_ERRORS, NO_COUNTS, type RowError } from './import.ts';
+import { type ImportCounts, type ImportOptions, NO_COUNTS, type RowError } from './import.ts';
 import type { ImportSession } from './import-session.ts';
 import {
   type ConflictRow,
   conflictsStatement,
+  createFirstRows,
+  FIRST_ROWS,
+  INDEX_FIRST_ROWS,
   INSERT_FREE,
   INSERT_STAGED_ROWS,
-  idStatement,
   type RowSource,
+  SELECT_FIRST_ROW,
   STAGED_ROWS,
   type StoreRow,
   storeStatement,
-  type TakenIds,
 } from './import-statements.ts';
 
 type Rows = {
@@ -80,11 +82,7 @@ const tryToStore = async (
     await session.commit();
     return { ...expected, errors: found.repeatedErrors };
   }
-  const { created, refused, errors } = await storeParts(session, rows, {
-    takenIds: onConflict === 'error' ? 'skip' : onConflict,
-    listsTaken: onConflict === 'error',
-    isTooMany,
-  });
+  const { created, refused, errors } = await storeParts(session, rows, { onConflict, isTooMany });
   // Then `storeParts` has left out the rest of the rows. Otherwise it knows which ids were taken or became free since the look.
   const hasStopped = isTooMany(refused);
   const taken = hasStopped ? found.taken : count - created - found.repeated - refused;
@@ -112,6 +110,8 @@ const countRows = (
 };
 
 const SAVEPOINT = 'SAVEPOINT part';
+/** Savepoints within each other would make each one slower. */
+const MOVE_SAVEPOINT = `RELEASE part; ${SAVEPOINT}`;
 
 const beginStatements = (source: RowSource, lockTimeout: number): string[] => {
   const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED';
@@ -140,7 +140,7 @@ const storeAll = async (session: ImportSession, insert: () => Promise<boolean>):
 /** The errors are those of the first rows that fail because of a conflict. */
 const findConflicts = async (session: ImportSession, { source }: Rows, onConflict: ImportOptions['onConflict']) => {
   const [repeatedFail, takenFail] = [onConflict !== 'skip', onConflict === 'error'];
-  const parameters = [repeatedFail, takenFail, MAX_ERRORS + 1, ...source.values];
+  const parameters = [repeatedFail, takenFail, ...source.values];
   const { rows: conflicts } = await session.query<ConflictRow>(conflictsStatement(source.from), parameters);
   const repeated = conflicts.filter((row) => row.is_repeated);
   const taken = conflicts.filter((row) => !row.is_repeated);
@@ -158,34 +158,23 @@ const toError = (line: number, id: string, isRepeated = false): RowError => {
 };
 
 type PartsOptions = {
-  takenIds: TakenIds;
-  /** Whether rows of taken ids fail. */
-  listsTaken: boolean;
+  onConflict: ImportOptions['onConflict'];
   /** Whether the import ends if PostgreSQL rejects so many rows. */
   isTooMany: (refused: number) => boolean;
 };
 
 /** Stores all rows at once. If PostgreSQL rejects one, stores both halves, so that it fails alone. */
 const storeParts = async (session: ImportSession, { source, lastLine }: Rows, options: PartsOptions) => {
-  const { takenIds, listsTaken, isTooMany } = options;
+  const { onConflict, isTooMany } = options;
   const errors: RowError[] = [];
   let created = 0;
   let refused = 0;
 
-  const refuse = async (line: number) => {
-    const parameters = [line, line, 1, ...source.values];
-    const [row] = (await session.query<{ id: string }>(idStatement(source.from), parameters)).rows;
-    // No row of this line was to be stored. A trigger can reject even a statement that stores nothing.
-    if (row === undefined) return;
-    const message = 'The database rejected the plant.';
-    errors.push({ line, id: BigInt(row.id), error: kinds.fieldWrong.code, message });
-    refused += 1;
-  };
   /** @returns false if PostgreSQL rejected a row, so that none is stored */
-  const store = async (from: number, to: number): Promise<boolean> => {
+  const store = async ({ from, values }: RowSource, first: number, last: number): Promise<boolean> => {
     try {
-      const parameters = [from, to, listsTaken, ...source.values];
-      const [row] = (await session.query<StoreRow>(storeStatement(source.from, takenIds), parameters)).rows;
+      const parameters = [first, last, ...values];
+      const [row] = (await session.query<StoreRow>(storeStatement(from, onConflict), parameters)).rows;
       created += Number(row?.created);
       for (const [line, id] of row?.taken ?? []) errors.push(toError(line, id));
       return true;
@@ -195,14 +184,30 @@ const storeParts = async (session: ImportSession, { source, lastLine }: Rows, op
       return false;
     }
   };
-  const storeHalves = async (from: number, to: number): Promise<void> => {
-    if (await store(from, to)) return;
-    if (from === to) return refuse(from);
-    const middle = Math.floor((from + to) / 2);
-    await storeHalves(from, middle);
-    await session.query(SAVEPOINT);
-    if (!isTooMany(refused)) await storeHalves(middle + 1, to);
+  const refuse = async (line: number) => {
+    const [row] = (await session.query<{ id: string }>(SELECT_FIRST_ROW, [line])).rows;
+    // No row of this line was to be stored. A trigger can reject even a statement that stores nothing.
+    if (row === undefined) return;
+    const message = 'The database rejected the plant.';
+    errors.push({ line, id: BigInt(row.id), error: kinds.fieldWrong.code, message });
+    refused += 1;
   };
-  await storeHalves(1, lastLine);
+  const storeHalves = async (first: number, last: number): Promise<void> => {
+    if (first === last) return refuse(first);
+    const middle = Math.floor((first + last) / 2);
+    await storePart(first, middle);
+    await session.query(MOVE_SAVEPOINT);
+    if (!isTooMany(refused)) await storePart(middle + 1, last);
+  };
+  const storePart = async (first: number, last: number): Promise<void> => {
+    if (!(await store(FIRST_ROWS, first, last))) await storeHalves(first, last);
+  };
+
+  if (!(await store(source, 1, lastLine))) {
+    await session.query(createFirstRows(source.from), [1, lastLine, ...source.values]);
+    await session.query(INDEX_FIRST_ROWS);
+    await session.query(MOVE_SAVEPOINT);
+    await storeHalves(1, lastLine);
+  }
   return { created, refused, errors };
 };
