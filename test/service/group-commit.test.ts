@@ -47,7 +47,8 @@ const postTogether = async (ids: number[]) => {
 };
 
 describe('concurrent requests', () => {
-  beforeEach(() => start({ METRICS_PORT: '0' }));
+  // So long that all of them arrive in time on a busy machine.
+  beforeEach(() => start({ METRICS_PORT: '0', REQUEST_TIMEOUT: '100' }));
 
   test('share transactions', async () => {
     const transactions = async () =>
