@@ -116,6 +116,9 @@ export const isLockTimeout = hasCode(/^55P03$/);
  */
 export const isRowRefusal = hasCode(/^(2[23]|54)\w{3}$|^P0001$/);
 
+/** A worker of Citus failed while rows were copied to it. It has this code whatever the reason, and the statement stored nothing. */
+export const isCitusCopyFailure = hasCode(/^XX000$/);
+
 /** The role lacks a privilege, for example on a table, or to connect to the database. */
 export const isPrivilegeMissing = (error: unknown): boolean => hasCode(/^42501$/)(connectCause(error));
 

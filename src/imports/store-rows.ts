@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { classifyDatabaseError, isRowRefusal } from '../database/database-error.ts';
+import { classifyDatabaseError, isCitusCopyFailure, isRowRefusal } from '../database/database-error.ts';
 import { errors as kinds } from '../errors.ts';
 import { idTaken } from '../plants/plant.ts';
 import { type ImportCounts, type ImportOptions, NO_COUNTS, type RowError } from './import.ts';
@@ -131,7 +131,8 @@ const storeAll = async (session: ImportSession, insert: () => Promise<boolean>):
   try {
     if (await insert()) return true;
   } catch (error) {
-    if (!isRowRefusal(error)) throw error;
+    // Citus copies the rows of an INSERT without ON CONFLICT. One with it fails again, with the code of the reason.
+    if (!isRowRefusal(error) && !isCitusCopyFailure(error)) throw error;
   }
   await session.query(`ROLLBACK TO ${SAVEPOINT}`);
   return false;
