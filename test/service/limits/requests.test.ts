@@ -8,7 +8,10 @@ import { MAX_INT64, MIN_INT64 } from '../../../src/plants/plant.ts';
 import { quoteValue } from '../../../src/quote-value.ts';
 import { edge } from '../../support/limits/edge.ts';
 import { exchangeBytes } from '../../support/raw-http.ts';
+import { onCitus } from '../../support/skip.ts';
 import { useTestService } from '../../support/use-test-service.ts';
+
+const noKeys = onCitus('keys are refused');
 
 const BODY_LIMIT = 50_000;
 const service = useTestService({ BODY_LIMIT: String(BODY_LIMIT) });
@@ -119,6 +122,7 @@ describe('a message', () => {
 
 describe('a header', () => {
   edge('idempotency/keyed-request.ts MAX_LENGTH', 'Idempotency-Key has at most 255 characters, without its quotes', {
+    obstacle: noKeys,
     is: [
       [200, 200],
       [200, 200],
@@ -227,6 +231,7 @@ describe('a body', () => {
 });
 
 edge('sql idempotency_keys_answer_check', 'the response of a change with an Idempotency-Key is kept up to 64 KiB', {
+  obstacle: noKeys,
   is: [200, 200, 400],
   of: async (size) => {
     const id = nextId++;
