@@ -277,6 +277,15 @@ describeUnless(await findCitusObstacle(), 'on Citus', () => {
       expect(JSON.parse(text)).toMatchObject(outcome);
     });
 
+    test('of many rows, one that a worker rejects fails alone', async () => {
+      await query(url, "ALTER TABLE plants ADD CONSTRAINT no_weeds CHECK (name <> 'Weed')");
+      const ids = Array.from({ length: 6000 }, (_, index) => 60_001 + index);
+      const rows = ids.map((id) => `{"id":${id},"name":"${id === 63_000 ? 'Weed' : 'Ash'}"}`).join('\n');
+      const { text } = await call('POST', '/plants/import', rows, NDJSON);
+      expect(JSON.parse(text)).toMatchObject({ created: 5999, failed: 1, errors: [{ line: 3000, error: 1003 }] });
+      await query(url, 'ALTER TABLE plants DROP CONSTRAINT no_weeds; DELETE FROM plants WHERE id > 60000');
+    });
+
     test('an export has every plant once, in the order of ids', async () => {
       const { text } = await call('GET', '/plants/export');
       const ids = text
