@@ -38,6 +38,8 @@ export const createMetricsServer = ({ host, port, read, assertReady, logger }: M
         if (respond && ['GET', 'HEAD'].includes(method)) await respond(response);
         else response.writeHead(404).end();
       } catch (error) {
+        // Its body was not valid HTTP, and it was refused meanwhile.
+        if (response.headersSent) return;
         logger.error({ err: error }, 'a response on the port of the metrics failed');
         response.writeHead(500).end();
       }

@@ -33,7 +33,10 @@ const REQUEST_TOO_SLOW = new StoreError('requestTooSlow');
 const GONE = ['HPE_INVALID_EOF_STATE', 'ECONNRESET'];
 
 export type RefusalsOptions = {
-  connections: Pick<Connections, 'current' | 'isAnswered' | 'isLingering' | 'closeBehind' | 'endInStages'>;
+  connections: Pick<
+    Connections,
+    'current' | 'isAnswered' | 'isLingering' | 'closeBehind' | 'discardInput' | 'endInStages'
+  >;
   /** Called with each error that no route and no middleware saw. */
   onRefused?: ((error: StoreError) => void) | undefined;
   logger?: Pick<Logger, 'info'> | undefined;
@@ -68,6 +71,8 @@ export const createRefusals = ({ connections, onRefused = () => {}, logger }: Re
     const response = new ServerResponse(request);
     response.assignSocket(socket);
     response.once('finish', () => connections.endInStages(socket));
+    // What else arrives gets no response of its own, however long the client takes to read this one.
+    connections.discardInput(socket);
     refuseRequest(response, error);
   };
 

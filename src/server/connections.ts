@@ -123,6 +123,7 @@ export const createConnections = (options: ConnectionsOptions) => {
       response.once('close', () => onResponded(socket, request));
     },
     closeBehind,
+    discardInput: lingering.discardInput,
     endInStages,
     isLingering: lingering.has,
     /** Ends the connections that wait for a request, or for the rest of one whose response is sent. The others end by themselves. */

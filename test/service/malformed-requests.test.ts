@@ -6,7 +6,7 @@ import { useTestService, useTestServices } from '../support/use-test-service.ts'
 const service = useTestService();
 
 /** Sends text unchanged on a new connection. @returns all that the service sends until it closes the connection */
-const sendRaw = (text: string, { baseUrl } = service): Promise<string> =>
+const sendRaw = (text: string, { baseUrl }: { baseUrl: string } = service): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1', () => socket.write(text));
     let received = '';
@@ -90,4 +90,14 @@ test('code 1203: a request that does not arrive in time', async () => {
   const lines = impatient.log.filter(({ error }) => error === 1203);
   expect(lines).toContainEqual(expect.objectContaining({ msg: 'request refused', status: 408, address: '127.0.0.1' }));
   expect(lines).toContainEqual(expect.objectContaining({ msg: 'request completed', status: 408, path: '/plants' }));
+});
+
+test('a body that is not valid HTTP is refused on the port of the metrics as well, although its response is under way', async () => {
+  const metered = await start({ METRICS_PORT: '0' });
+  const { origin: baseUrl } = new URL(metered.metricsUrl());
+  for (const path of ['/readyz', '/metrics', '/livez', '/missing'])
+    expect(
+      await sendRaw(`GET ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`, { baseUrl }),
+    ).toMatch(/^HTTP\/1\.1 (200|400|404) /);
+  expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
 });
