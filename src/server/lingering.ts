@@ -20,19 +20,19 @@ const MAX_LINGERING = 256;
  * response. If the service stopped reading or closed the connection, the client would lose the response to a TCP reset.
  */
 export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => {
-  /** Whether the response is complete, oldest first. */
-  const lingering = new Map<Socket, boolean>();
+  /** Until when, in ms of the monotonic clock; Infinity until the response is complete. Oldest first. */
+  const lingering = new Map<Socket, number>();
+  const isOver = (socket: Socket) => Number.isFinite(lingering.get(socket));
   let isStopping = false;
 
   /** From now on, nothing that arrives is parsed. */
   const discardInput = (socket: Socket): void => {
     if (lingering.has(socket) || socket.destroyed) return;
-    lingering.set(socket, false);
-    const endsAt = performance.now() + total;
+    lingering.set(socket, Number.POSITIVE_INFINITY);
     // Those of readInSlices, which would pause the socket again.
     socket.removeAllListeners('resume').removeAllListeners('data');
     socket.on('data', () => {
-      if (performance.now() >= endsAt) return void socket.destroy();
+      if (performance.now() >= (lingering.get(socket) ?? 0)) return void socket.destroy();
       // At most two pieces per turn: Node.js would read 2 MiB from each connection before any other event.
       socket.pause();
       setImmediate(() => socket.resume());
@@ -46,7 +46,7 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
   /** The oldest whose response is complete, or else the oldest. */
   const destroyOne = () => {
     const sockets = [...lingering.keys()];
-    const oldest = sockets.find((socket) => lingering.get(socket)) ?? sockets[0];
+    const oldest = sockets.find(isOver) ?? sockets[0];
     if (oldest !== undefined) lingering.delete(oldest);
     oldest?.destroy();
   };
@@ -55,7 +55,7 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
   const add = (socket: Socket): void => {
     discardInput(socket);
     if (!lingering.has(socket)) return;
-    lingering.set(socket, true);
+    if (!isOver(socket)) lingering.set(socket, performance.now() + total);
     socket.setTimeout(idle, () => socket.destroy());
     if (!isStopping) return;
     const timer = setTimeout(() => socket.destroy(), STOPPING_TIME).unref();
@@ -71,7 +71,7 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
     /** Shortens the times, so that lingering connections do not delay the stop of the server. */
     stop: (): void => {
       isStopping = true;
-      for (const [socket, isOver] of lingering) if (isOver) add(socket);
+      for (const socket of lingering.keys()) if (isOver(socket)) add(socket);
     },
   };
 };
