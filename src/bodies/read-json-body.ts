@@ -109,7 +109,11 @@ const gatherBody = (request: Request, response: Response, { limit, maxBytes, tim
       request.pause();
       reject(error);
     };
-    const drop = () => fail(requestDropped());
+    const drop = () => {
+      // Also if it is complete, and its request waits for the database.
+      response.locals.isDropped = true;
+      fail(requestDropped());
+    };
     const makeRoom = () => {
       const larger = Buffer.allocUnsafe(Math.min(maxBytes, Math.max(FIRST_CAPACITY, 2 * size)));
       bytes.copy(larger);

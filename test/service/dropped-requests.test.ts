@@ -44,6 +44,31 @@ test('a body that is dropped while its plant waits for the database gets 503, an
   expect(rows.map(({ id }) => Number(id))).toEqual([1, 4, 5]);
 });
 
+test('a small body in two pieces that is dropped gets 503, and its plant is not stored', async () => {
+  const service = await start(100_000);
+  const unlock = await lockPlants(service.database.url);
+  const first = service.post({ id: 1, name: 'Fir' }).then(({ status }) => status);
+  await waitUntil('the first plant', () => service.inUse().sent === 1);
+  const body = '{"id":2,"name":"Yew"}';
+  const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+  sockets.push(socket);
+  const response = once(socket, 'data');
+  const headers = `Authorization: Bearer ${service.token}\r\nContent-Type: application/json\r\n`;
+  socket.write(
+    `POST /plants HTTP/1.1\r\nHost: x\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
+  );
+  await waitUntil('its first piece', () => service.inUse().bodyBytes > 0);
+  socket.write(body.slice(5));
+  await waitUntil('the second plant', () => service.inUse().queued === 1);
+  const large = service.post({ id: 3, name: 'x'.repeat(90_000) }).then(({ status }) => status);
+  await waitUntil('the large one', async () => (await counted(service))[0] === 1);
+  await unlock();
+  expect([await first, await large]).toEqual([200, 200]);
+  expect(String(await response)).toMatch(/^HTTP\/1\.1 503 /);
+  const rows = await service.database.query('SELECT id FROM plants ORDER BY id');
+  expect(rows.map(({ id }) => Number(id))).toEqual([1, 3]);
+});
+
 test('a response that is dropped closes its connection', async () => {
   const service = await start(10_000_000);
   await service.database.query("INSERT INTO plants SELECT id, repeat('x', 8000000) FROM generate_series(1, 2) AS id");
