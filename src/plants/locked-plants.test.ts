@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { BatchLimits } from '../batching/batch-queue.ts';
+import { createStatementQueue, type StatementQueue } from '../batching/queues.ts';
 import { createLockedPlants } from './locked-plants.ts';
 
 /** Enough time for another attempt. */
@@ -18,9 +19,9 @@ const limits: BatchLimits = {
   queueBytes: 100_000,
   deadline: 10_000,
 };
-const create = (own: Partial<BatchLimits> = {}) =>
+const create = (own: Partial<BatchLimits> = {}, send: StatementQueue = ({ send }) => send()) =>
   createLockedPlants({
-    send: ({ send }) => send(),
+    send,
     limits: { ...limits, ...own },
     lockTimeout: LOCK_TIMEOUT,
     lateError: () => new Error('late'),
@@ -144,4 +145,17 @@ test('another error of the first attempt, or its success, is the outcome', async
   expect(await create().retry(1n, Promise.resolve('first'), write)).toBe('first');
   await expect(create().retry(1n, Promise.reject(new RangeError()), write)).rejects.toThrow(RangeError);
   expect(await create().retry(1n, Promise.reject(timeout()), write)).toBe('again');
+});
+
+test('a write that was never sent before its deadline is 1500: its outcome is known', async () => {
+  const lateError = () => new Error('late');
+  const attempts = createStatementQueue({ limits: { ...limits, batches: 1 }, lateError });
+  const { promise: running, resolve: finish } = Promise.withResolvers<void>();
+  const held = attempts({ send: () => running, bytes: 0, timeout: 10_000 });
+  // Timers are some milliseconds early or late: that of the attempt, which waits for its turn, comes last.
+  const timesLeft = [50, 60];
+  const write = { bytes: 0, timeLeft: () => timesLeft.shift() ?? 0, send: async () => {} };
+  await expect(create({}, attempts).retry(1n, undefined, write)).rejects.toThrow('waited too long for the database');
+  finish();
+  await held;
 });

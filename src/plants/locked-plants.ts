@@ -85,7 +85,8 @@ export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: Loc
       try {
         // In the trace of its own request, although the end of another write sends it.
         const send = AsyncLocalStorage.bind(() => tryUntilUnlocked(write));
-        return await plant.queue({ ...write, send, timeout: write.timeLeft() });
+        // Longer than an attempt, whose error says whether it was sent.
+        return await plant.queue({ ...write, send, timeout: write.timeLeft() + PAUSE });
       } finally {
         writes--;
         bytes -= write.bytes;

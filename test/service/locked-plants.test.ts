@@ -68,6 +68,7 @@ test('a transaction that is rolled back leaves the id to one of those that wait'
   await foreign.query('ROLLBACK');
   const creations = await Promise.all(blocked.map(([created]) => created));
   expect(creations.sort()).toEqual([200, ...Array.from({ length: 29 }, () => 400)]);
+  await Promise.all(blocked.flat());
 });
 
 test('a plant that stays locked: 503, code 1500, which says that nothing was changed', async () => {
