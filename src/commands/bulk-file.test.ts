@@ -3,7 +3,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { writeFileBytes } from './bulk-file.ts';
+import { Command } from 'commander';
+import { formatOf, importFormats, writeFileBytes } from './bulk-file.ts';
+
+test.each([
+  ['plants.gz', 'csv', { format: 'csv', isCompressed: true }],
+  ['/data/PLANTS.GZ', 'ndjson', { format: 'ndjson', isCompressed: true }],
+  ['plants.json.gz', undefined, { format: 'json', isCompressed: true }],
+  ['a.gz/plants.csv', undefined, { format: 'csv', isCompressed: false }],
+  ['csv', 'ndjson', { format: 'ndjson', isCompressed: false }],
+  ['-', undefined, { format: 'ndjson', isCompressed: false }],
+] as const)('the format of %s, given %p', (file, given, format) => {
+  expect(formatOf(new Command(), file, importFormats, given)).toEqual(format);
+});
+
+test.each(['csv', 'plants.gz', 'csv.gz', 'plants.csv.zip'])('%s implies no format', (file) => {
+  const command = new Command().exitOverride().configureOutput({ writeErr: () => {} });
+  expect(() => formatOf(command, file, importFormats)).toThrow(/cannot tell the format/);
+});
 
 describe('writeFileBytes', () => {
   let folder: string;

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { type Command, Option } from 'commander';
 import { decompressAll } from '../bodies/decompress.ts';
-import { OperationalError } from '../errors.ts';
+import { OperationalError, StoreError } from '../errors.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
 import { print } from './output.ts';
 
@@ -29,10 +29,11 @@ export const formatOf = <Format extends string>(
   formats: readonly (Format | 'ndjson')[],
   given?: Format,
 ): FileFormat<Format | 'ndjson'> => {
-  const [, extension, compressed] = /(?:\.([^.]*?))?(\.gz)?$/i.exec(file) ?? [];
-  const named = formats.find((format) => format === extension?.toLowerCase());
+  const name = file.toLowerCase();
+  const isCompressed = name.endsWith('.gz');
+  const named = formats.find((format) => (isCompressed ? name.slice(0, -3) : name).endsWith(`.${format}`));
   const format = given ?? named ?? (file === STDIO ? 'ndjson' : undefined);
-  if (format) return { format, isCompressed: compressed !== undefined };
+  if (format) return { format, isCompressed };
   const advice = `add --format ${formats.join(' or ')}`;
   return command.error(`error: cannot tell the format from the file name ${file}; ${advice}`);
 };
@@ -49,7 +50,15 @@ export const sizeOf = async (file: string): Promise<number | undefined> => {
   return found.isFile() ? found.size : undefined;
 };
 
-/** @param onBytes called with the size of each chunk, before decompression. @throws file system errors, or the signal's reason */
+const notDecompressed = (cause: unknown) => {
+  const reason = (cause as Error).message.replace(/\.$/, '');
+  return new StoreError('bodyNotJson', `The file could not be decompressed: ${reason}.`, { cause });
+};
+
+/**
+ * @param onBytes called with the size of each chunk, before decompression
+ * @throws {StoreError} 1000 the file could not be decompressed; file system errors, or the signal's reason
+ */
 export const readFileBytes = (
   file: string,
   { isCompressed }: Pick<FileFormat, 'isCompressed'>,
@@ -62,7 +71,7 @@ export const readFileBytes = (
       yield chunk;
     }
   };
-  return isCompressed ? decompressAll(bytes(), createGunzip()) : bytes();
+  return isCompressed ? decompressAll(bytes(), createGunzip(), notDecompressed) : bytes();
 };
 
 /**

@@ -1,6 +1,7 @@
 import { addAbortListener } from 'node:events';
 import type { Config } from '../config/config.ts';
 import { BULK_LOCK_TIMEOUT, CONNECT_TIMEOUT } from '../database/database.ts';
+import { assertSession } from '../database/database-url.ts';
 import { OperationalError } from '../errors.ts';
 import { decodeText } from '../imports/decode-text.ts';
 import { NO_COUNTS, type ReadRows } from '../imports/import.ts';
@@ -30,6 +31,7 @@ export const withDatabaseImporter = <Result>(
   use: (importFile: Importer) => Promise<Result>,
 ): Promise<Result> =>
   withSession(config, async (url) => {
+    assertSession(url, 'Importing');
     const sessions = createImportSessions({
       url,
       connectTimeout: CONNECT_TIMEOUT,

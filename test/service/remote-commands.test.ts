@@ -116,7 +116,7 @@ describe('import and export with a service', () => {
   ])('report at once that %s (%p) is broken: %s', async (name, bytes, said) => {
     writeFileSync(path(name), bytes);
     const { code, stderr } = await run(['import', path(name)]);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(new RegExp(`${said}\\. Nothing is stored\\.`))]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(new RegExp(`${said}\\. Nothing is stored\\.\n`))]);
     expect(await plants()).toEqual([]);
   });
 

@@ -244,7 +244,10 @@ describe('plant-store import', () => {
     });
     writeFileSync(path('a.ndjson.gz'), gzipSync(ndjson([1, 2, 3])).subarray(0, 30));
     const cut = await run('import', path('a.ndjson.gz'));
-    expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining('unexpected end of file')]);
+    expect([cut.code, cut.stderr]).toEqual([
+      1,
+      expect.stringContaining('The file could not be decompressed: unexpected end of file. Nothing is stored.\n'),
+    ]);
   });
 
   test.each([[['--on-conflict', 'replace']], [['--atomic']]])(

@@ -123,6 +123,7 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
     [['migrate'], 'Migrating'],
     [['search-index', 'create'], 'Changing the search index'],
     [['search-index', 'drop'], 'Changing the search index'],
+    [['import', '-'], 'Importing'],
   ])('%j without DIRECT_URL says that it needs it', async (words, task) => {
     const { code, stderr } = await runCommand(words, { DATABASE_URL: pgbouncer.url });
     const message = `${task} needs a session, and DATABASE_URL goes through a pooler (pgbouncer=true). Set DIRECT_URL`;
