@@ -81,7 +81,7 @@ const stream = async (client: Replication, { slot, toLines, start, write, sync, 
   const ended = client.query(`START_REPLICATION SLOT "${slot}" LOGICAL 0/0 (${options})`).then(() => {
     throw new OperationalError(`PostgreSQL is stopping. ${AGAIN}`);
   });
-  await Promise.race([ended, failed, ...(signal.aborted ? [] : [once(signal, 'abort')])]);
+  await Promise.race([ended, failed, signal.aborted ? undefined : once(signal, 'abort')]);
   await confirm();
   await new Promise((resolve) => socket.write('', resolve));
 };

@@ -11,8 +11,8 @@ export const PUBLICATION = 'plant_store';
 type Facts = { table: number; hasPublication: boolean; isPublished: boolean; position: string | null };
 const FACTS = `
   SELECT 'plants'::regclass::oid AS table, EXISTS (SELECT FROM pg_publication WHERE pubname = $2) AS "hasPublication",
-    EXISTS (SELECT FROM pg_publication_rel JOIN pg_publication AS p ON p.oid = prpubid
-      WHERE pubname = $2 AND prrelid = 'plants'::regclass) AS "isPublished",
+    'plants'::regclass IN (SELECT format('%I.%I', schemaname, tablename)::regclass
+      FROM pg_publication_tables WHERE pubname = $2) AS "isPublished",
     (SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots
       WHERE slot_name = $1 AND plugin = 'pgoutput' AND database = current_database()) AS position`;
 const CREATE = 'Create it with --create, and then export all plants again: earlier changes are not in it.';
@@ -31,9 +31,10 @@ const PROBLEMS: Record<string, string> = {
 
 const problem = (code: string, slot: string, said = '', cause?: Error) =>
   new OperationalError(`${PROBLEMS[code]?.replace('SLOT', slot)}${said}`, { cause });
-/** @returns a sentence for an error of PostgreSQL that concerns the slot; other errors as they are */
+/** @returns a sentence for an error of PostgreSQL that concerns the slot; others as they are: 55000 also if none may connect */
 export const explainSlotError = (error: Error & { code?: string }, slot: string): Error => {
   const { code, message } = (error.cause ?? error) as typeof error;
+  if (error.cause && code === '55000') return error;
   const known = code && /wal_level/.test(message) ? 'wal_level' : (code ?? '');
   return known in PROBLEMS ? problem(known, slot, ` PostgreSQL says: ${message}.`, error) : error;
 };

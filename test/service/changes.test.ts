@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { followChanges } from '../../src/changes/follow-changes.ts';
-import { createSlot, dropSlot } from '../../src/changes/slot.ts';
+import { createSlot, dropSlot, explainSlotError } from '../../src/changes/slot.ts';
+import { toConnectError } from '../../src/database/database-error.ts';
 import { useChanges } from '../support/use-changes.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -120,4 +121,26 @@ test('a slot is created once, and cannot be followed if nothing publishes the pl
   await expect(drop()).rejects.toThrow(`There is no slot ${SLOT}.`);
   await expect(follow().end()).rejects.toThrow(`There is no slot ${SLOT}.`);
   expect(await create()).toBe(true);
+});
+
+test('a signal that comes before the stream has begun ends it', async () => {
+  const { read, end } = follow();
+  await end();
+  expect(read.lines).toEqual([]);
+});
+
+test('a publication of all tables serves as well', async () => {
+  await query('DROP PUBLICATION plant_store');
+  await query('CREATE PUBLICATION plant_store FOR ALL TABLES');
+  await drop();
+  expect(await create()).toBe(true);
+  await query("INSERT INTO plants VALUES (1, 'Fir', NULL)");
+  expect(await readLines(1)).toEqual([{ change: 'created', id: 1, name: 'Fir', tag: null }]);
+  await query('DROP PUBLICATION plant_store');
+});
+
+test('a database that accepts no connections says nothing about the slot', () => {
+  const refused = Object.assign(new Error('it is not currently accepting connections'), { code: '55000' });
+  expect(explainSlotError(refused, SLOT).message).toContain('is lost');
+  expect(explainSlotError(toConnectError(refused), SLOT).message).not.toContain('is lost');
 });
