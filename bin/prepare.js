@@ -44,7 +44,9 @@ const lock = () => {
         fail(`cannot prepare this folder (${message}). It must be one that this user can write to.`);
     }
     const holder = holderOfLock();
-    if (holder !== undefined && !isRunning(holder)) rmSync(lockFile, { force: true });
+    // In a container that was killed, it may have had the same id as this process.
+    const isStale = holder === process.pid || (holder !== undefined && !isRunning(holder));
+    if (isStale) rmSync(lockFile, { force: true });
     else if (waited === 0)
       process.stderr.write(
         `Waiting for process ${holder}, which prepares this folder. If it does not, delete ${lockFile}.\n`,

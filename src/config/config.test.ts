@@ -87,6 +87,11 @@ describe('readConfig', () => {
     );
   });
 
+  test('IMPORT_LIMIT may be larger than any file', () => {
+    expect(readConfig({ IMPORT_LIMIT: '9007199254740991' }).importLimit).toBe(Number.MAX_SAFE_INTEGER);
+    expect(() => readConfig({ IMPORT_LIMIT: '9007199254740992' })).toThrow('IMPORT_LIMIT');
+  });
+
   test('derives the largest BODY_LIMIT from the heap of the process', () => {
     expect(readFileSync('src/main.ts', 'utf8').split('\n')[0]).toContain(` --max-old-space-size=${HEAP_MIB} `);
     const largest = (HEAP_MIB * 1_048_576) / 256;

@@ -19,7 +19,7 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
 export const digits = (minimum: number, maximum: number) =>
   z
     .string()
-    .regex(/^\d{1,10}$/)
+    .regex(/^\d{1,16}$/)
     .transform(Number)
     .refine((value) => value >= minimum && value <= maximum);
 

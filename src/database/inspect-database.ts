@@ -25,7 +25,7 @@ export const SECURED = `concat_ws(',',
 const USES: Record<string, string[]> = {
   plants: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   tokens: ['SELECT'],
-  idempotency_keys: ['SELECT', 'INSERT', 'DELETE'],
+  idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
 };
 const deniedUses = Object.entries(USES).flatMap(([table, privileges]) =>
   privileges.map((privilege) => {

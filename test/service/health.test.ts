@@ -98,10 +98,12 @@ describe('GET /livez and GET /readyz', () => {
       const { status, body } = await service.agent.get('/readyz');
       return [status, body.message];
     };
-    await query(`REVOKE INSERT, DELETE ON plants FROM ${role}; REVOKE SELECT ON tokens FROM ${role}`);
-    const missing = 'INSERT on plants, DELETE on plants, SELECT on tokens';
+    await query(`REVOKE INSERT, DELETE ON plants FROM ${role}; REVOKE SELECT ON tokens FROM ${role};
+      REVOKE UPDATE ON idempotency_keys FROM ${role}`);
+    const missing = 'INSERT on plants, DELETE on plants, SELECT on tokens, UPDATE on idempotency_keys';
     expect(await ready()).toEqual([503, `The role of the service lacks ${missing}.`]);
-    await query(`GRANT INSERT (id, name, tag), DELETE ON plants TO ${role}; GRANT SELECT ON tokens TO ${role}`);
+    await query(`GRANT INSERT (id, name, tag), DELETE ON plants TO ${role}; GRANT SELECT ON tokens TO ${role};
+      GRANT UPDATE ON idempotency_keys TO ${role}`);
     expect(await ready()).toEqual([200, undefined]);
   });
 

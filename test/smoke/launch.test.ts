@@ -69,8 +69,10 @@ describe('a fresh clone', () => {
     writeFileSync(path('npm/package.json'), '{"type": "commonjs"}');
     writeFileSync(path('npm/npm.js'), NPM);
   });
-  const prepare = () => {
-    const child = spawn(process.execPath, ['--eval', "import('./bin/prepare.js').then(({ prepare }) => prepare())"], {
+  /** @param before a statement that the same process runs first */
+  const prepare = (before = '') => {
+    const script = `${before}; import('./bin/prepare.js').then(({ prepare }) => prepare())`;
+    const child = spawn(process.execPath, ['--eval', script], {
       cwd: folder.path,
       env: { ...process.env, npm_execpath: path('npm/npm.js') },
       stdio: ['ignore', 'inherit', 'pipe'],
@@ -103,5 +105,12 @@ describe('a fresh clone', () => {
     writeFileSync(path('go'), '');
     symlinkSync('999999999', path('.prepare.lock'));
     expect([await prepare().code, installations()]).toEqual([0, 1]);
+  });
+
+  test('nor does one of a process with the same id, as after a container was killed', async () => {
+    writeFileSync(path('go'), '');
+    expect([await prepare("fs.symlinkSync(String(process.pid), '.prepare.lock')").code, installations()]).toEqual([
+      0, 1,
+    ]);
   });
 });

@@ -32,7 +32,7 @@ describe('a setting', () => {
     is: [true, true, false],
     of: (seconds) => accepts({ RATE_LIMIT: `5/${seconds}` }),
   });
-  edge('config/variable-kinds.ts {1,10}', 'that is a number has at most 10 digits', {
+  edge('config/variable-kinds.ts {1,16}', 'that is a number has at most 16 digits', {
     is: [true, true, false],
     of: (digits) => accepts({ PORT: '3000'.padStart(digits, '0') }),
   });
