@@ -68,7 +68,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>) => {
       hold(response, { kind: 'bodies', bytes: decompress ? limit : bytes.length, drop });
       const parseLarge = async () => {
         if (response.destroyed) throw clientDisconnected();
-        if (response.locals.isDropped) return;
+        if (response.locals.isDropped) throw requestDropped();
         const whole = decompress ? decompress.atOnce(bytes, limit) : bytes;
         bytes = NOTHING;
         if (whole === undefined) throw bodyTooLarge(limit);

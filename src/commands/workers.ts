@@ -33,18 +33,21 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
   };
 
   /** @param failures how many workers in its place could not start: each doubles the pause before the next */
-  const replaceOnExit = (worker: Worker, failures = 0) => {
+  const replaceOnExit = async (worker: Worker, failures = 0): Promise<void> => {
     let count = failures + 1;
     worker.once('listening', () => {
       count = 0;
     });
-    worker.once('exit', async (code, signal) => {
-      if (stopping) return;
-      const delay = Math.min(REPLACEMENT_DELAY * 2 ** count, MAX_REPLACEMENT_DELAY);
-      logger.error({ worker: worker.id, code, signal, replacedIn: delay }, 'a worker died');
-      await setTimeout(delay);
-      if (!stopping) replaceOnExit(fork(), count);
-    });
+    // Rejects with the `error` of a process that the system could not start.
+    const end = await once(worker, 'exit').then(
+      ([code, signal]) => ({ code, signal }),
+      (err: Error) => ({ err }),
+    );
+    if (stopping) return;
+    const delay = Math.min(REPLACEMENT_DELAY * 2 ** count, MAX_REPLACEMENT_DELAY);
+    logger.error({ worker: worker.id, ...end, replacedIn: delay }, 'a worker died');
+    await setTimeout(delay);
+    if (!stopping) void replaceOnExit(fork(), count);
   };
 
   /** @throws {OperationalError} if the worker exits before it listens; after that it is replaced */
@@ -52,7 +55,7 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     const worker = fork();
     const [address] = await Promise.race([once(worker, 'listening'), once(worker, 'exit')]);
     if (typeof address?.port !== 'number') throw new OperationalError('A worker did not start; see its output above.');
-    replaceOnExit(worker);
+    void replaceOnExit(worker);
     return address.port;
   };
 

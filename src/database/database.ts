@@ -80,6 +80,8 @@ const clientWithin = (connectTimeout: number, onConnect: PoolOptions['onConnect'
     constructor(config?: ClientConfig) {
       // The pool passes its own timeout, which is also that of waiting until another statement is done.
       super({ ...config, connectionTimeoutMillis: 0 });
+      // A broken connection also rejects the statement. Without a listener, the event would crash the process.
+      this.on('error', () => {});
       let intervals = 0;
       const timer = setInterval(() => {
         intervals += 1;
@@ -133,8 +135,6 @@ export const createPool = (options: PoolOptions): Pool => {
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
   });
   pool.on('connect', (client) => {
-    // A broken connection also rejects the statement. Without a listener, the event would crash the process.
-    client.on('error', () => {});
     closeWhenSilent(client);
   });
   pool.on('acquire', (client) => startSilenceTimeout(client, statementTimeout));

@@ -114,6 +114,8 @@ export const createImportSessions = (options: SessionsOptions) => {
       copy: (sql: string, text: string): Promise<unknown> =>
         run(() => {
           const stream = client.query(copyFrom(sql));
+          // It may fail again after the first error, which `once` reports: it was not told to end.
+          stream.on('error', () => {});
           stream.end(text);
           return once(stream, 'finish');
         }),

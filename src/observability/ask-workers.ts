@@ -13,7 +13,10 @@ type Question = 'metrics' | 'readiness';
 export const answer = (question: Question, find: () => Promise<unknown>): void => {
   process.on('message', async (asked) => {
     if (asked !== question) return;
-    const found = await find().catch(() => undefined);
+    // It may come while the worker still starts.
+    const found = await Promise.resolve()
+      .then(find)
+      .catch(() => undefined);
     // The primary process may be gone.
     if (process.connected) process.send?.({ question, found }, () => {});
   });

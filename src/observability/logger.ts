@@ -34,6 +34,8 @@ export const createLog = ({ level, format, worker }: LogOptions) => {
         { sync: process.stdout.isTTY === true, minLength: 1 }
       : { sync: false, periodicFlush: FLUSH_INTERVAL, minLength, maxWrite }),
   });
+  // pino calls it for a fatal line, and on a full disk it never returns. `flush` follows.
+  destination.flushSync = () => {};
   let droppedLines = 0;
   destination.on('drop', () => {
     droppedLines += 1;

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { testUnless } from '../support/skip.ts';
 
 /** Of some 70 bytes: more than one write of 16 KiB, which is under way when the process ends, and less than two. */
 const LINES = 300;
@@ -14,4 +16,21 @@ test('a process that ends has written all lines of its log, whatever was under w
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', code], { encoding: 'utf8' });
   const lines = output.trimEnd().split('\n');
   expect(lines.map((line) => JSON.parse(line).line)).toEqual(Array.from({ length: LINES }, (_, line) => line));
+});
+
+const noFullDevice = existsSync('/dev/full') ? undefined : 'this system has no /dev/full';
+testUnless(noFullDevice, 'a process ends after a fatal line that the disk has no room for', async () => {
+  const code = `
+    const { createLog } = await import('./src/observability/logger.ts');
+    const { logger, flush } = createLog({ level: 'info', format: 'json' });
+    logger.fatal('x');
+    await flush();
+    process.exit(0);`;
+  const full = openSync('/dev/full', 'w');
+  try {
+    const stdio = ['ignore', full, 'pipe'] as const;
+    execFileSync(process.execPath, ['--input-type=module', '--eval', code], { stdio: [...stdio], timeout: 30_000 });
+  } finally {
+    closeSync(full);
+  }
 });
