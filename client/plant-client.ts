@@ -53,9 +53,12 @@ const exactJson: Middleware = {
     // Without a length, openapi-fetch does not call json().
     headers.set('Content-Length', String(text.length));
     const exact = new Response(text, { status: response.status, statusText: response.statusText, headers });
-    return Object.assign(exact, { json: async () => parseExactJson(text) });
+    return withUrl(Object.assign(exact, { json: async () => parseExactJson(text) }), response);
   },
 };
+
+/** A `Link` is relative to the URL, which a new response lacks. */
+const withUrl = (response: Response, { url }: Response) => Object.defineProperty(response, 'url', { value: url });
 
 /** If the service cannot parse a request, or it arrives too slowly, the response is an Error. Converts it to problem details. */
 const problems: Middleware = {
@@ -71,6 +74,6 @@ const problems: Middleware = {
     const headers = new Headers(response.headers);
     headers.set('Content-Type', 'application/problem+json');
     headers.delete('Content-Length');
-    return new Response(JSON.stringify(problem), { status, statusText, headers });
+    return withUrl(new Response(JSON.stringify(problem), { status, statusText, headers }), response);
   },
 };

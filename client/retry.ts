@@ -41,9 +41,11 @@ export const createRetryingFetch =
     }
   };
 
-/** These take no key, so that a second one could change more plants than were asked for. */
-const changesMany = ({ method, url }: Request) =>
-  ['PATCH', 'DELETE'].includes(method) && new URL(url).pathname.endsWith('/plants');
+/** These take no key, so that a second one could change more plants than were asked for, or find those of the first one taken. */
+const changesMany = ({ method, url }: Request) => {
+  const { pathname } = new URL(url);
+  return pathname.endsWith('/plants/import') || (['PATCH', 'DELETE'].includes(method) && pathname.endsWith('/plants'));
+};
 
 /** In ms; undefined if the request is not to be sent again. */
 const pauseAskedBy = ({ status, headers }: Response): number | undefined => {

@@ -46,6 +46,12 @@ describe('retries', () => {
     expect(pauses).toEqual([250, 500, 2000, 9000, 5000]);
   });
 
+  test('an import is sent once: the service ignores its key', async () => {
+    const { plants, sent } = createRetrying([answer(503)]);
+    const { response } = await plants.POST('/plants/import', { body: [{ id: 1n, name: 'Fir' }] });
+    expect([response.status, sent.length]).toEqual([503, 1]);
+  });
+
   test('six attempts at most; the last response or error is the result', async () => {
     const busy = createRetrying(
       Array(7)

@@ -52,8 +52,11 @@ describe.each([9_223_372_036_854_775_807n, 9_007_199_254_740_993n, -9_223_372_03
 
       const { data: read, response } = await plants.GET('/plants/{id}', { params: { path } });
       expect(read satisfies { id: bigint } | undefined).toEqual({ id, name: 'Ginkgo', tag: 'tree' });
-      const { data: page } = await plants.GET('/plants', { params: { query: { limit: 1, tag: 'tree' } } });
+      const { data: page, response: listed } = await plants.GET('/plants', {
+        params: { query: { limit: 1, tag: 'tree' } },
+      });
       expect(page).toEqual([{ id, name: 'Ginkgo', tag: 'tree' }]);
+      expect(new URL('?cursor=x', listed.url).pathname).toBe('/api/v1/plants');
 
       const etag = response.headers.get('ETag') ?? '';
       const replace = () =>
@@ -97,7 +100,9 @@ test('the client converts an Error that Express does not send to problem details
     return fetch(request);
   };
   const client = clientOf(service, { fetch: fetchTooLarge });
-  expect((await client.GET('/plants')).error).toEqual({
+  const failed = await client.GET('/plants');
+  expect(failed.response.url).toMatch(/\/plants$/);
+  expect(failed.error).toEqual({
     type: 'about:blank',
     title: 'Bad Request',
     status: 400,
