@@ -213,7 +213,8 @@ export const sections: Record<string, LimitRow[]> = {
     row('RequestLimits sweepInterval', 'the time between two searches for expired rows', 'ms'),
     row('database/sweep.ts DELETED_AT_ONCE', 'expired rows that one statement deletes'),
     row('database/sweep.ts PAUSE', 'the pause between two such statements', 'ms'),
-    row('config/variable-kinds.ts {1,10}', 'digits of a number in a setting'),
+    row('config/variable-kinds.ts {1,10}', 'digits of a duration in a setting'),
+    row('config/variable-kinds.ts {1,16}', 'digits of a number in a setting'),
   ],
 };
 
