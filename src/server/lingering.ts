@@ -15,24 +15,41 @@ const STOPPING_TIME = 1000;
  */
 const MAX_LINGERING = 256;
 
+type State = {
+  /** Whether the response is complete. */
+  isOver: boolean;
+  /** On the monotonic clock, in ms. */
+  endsAt: number;
+  /** The bytes that the client's system had taken when `endsAt` was set. */
+  sent: number;
+};
+
+const sentTo = (socket: Socket): number => socket.bytesWritten - socket.writableLength;
+
 /**
  * Connections that are read only to discard what arrives. A client may write its whole request before it reads the
  * response. If the service stopped reading or closed the connection, the client would lose the response to a TCP reset.
  */
 export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => {
-  /** Until when, in ms of the monotonic clock; Infinity until the response is complete. Oldest first. */
-  const lingering = new Map<Socket, number>();
-  const isOver = (socket: Socket) => Number.isFinite(lingering.get(socket));
+  /** Oldest first. */
+  const lingering = new Map<Socket, State>();
+  const isOver = (socket: Socket) => lingering.get(socket)?.isOver === true;
   let isStopping = false;
 
   /** From now on, nothing that arrives is parsed. */
   const discardInput = (socket: Socket): void => {
     if (lingering.has(socket) || socket.destroyed) return;
-    lingering.set(socket, Number.POSITIVE_INFINITY);
+    const state = { isOver: false, endsAt: performance.now() + total, sent: sentTo(socket) };
+    lingering.set(socket, state);
     // Those of readInSlices, which would pause the socket again.
     socket.removeAllListeners('resume').removeAllListeners('data');
     socket.on('data', () => {
-      if (performance.now() >= (lingering.get(socket) ?? 0)) return void socket.destroy();
+      if (performance.now() >= state.endsAt) {
+        // A response goes on as long as its client reads it.
+        const sent = sentTo(socket);
+        if (state.isOver || sent === state.sent) return void socket.destroy();
+        Object.assign(state, { sent, endsAt: performance.now() + total });
+      }
       // At most two pieces per turn: Node.js would read 2 MiB from each connection before any other event.
       socket.pause();
       setImmediate(() => socket.resume());
@@ -54,8 +71,9 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
   /** Discards what arrives and, if the client does not close its side in time, destroys the connection. */
   const add = (socket: Socket): void => {
     discardInput(socket);
-    if (!lingering.has(socket)) return;
-    if (!isOver(socket)) lingering.set(socket, performance.now() + total);
+    const state = lingering.get(socket);
+    if (state === undefined) return;
+    if (!state.isOver) Object.assign(state, { isOver: true, endsAt: performance.now() + total });
     socket.setTimeout(idle, () => socket.destroy());
     if (!isStopping) return;
     const timer = setTimeout(() => socket.destroy(), STOPPING_TIME).unref();
