@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * How long to discard what a client still sends although its request is over, in ms: `idle` without a byte, `total`
- * altogether. nginx has the same times.
+ * How long to discard what a client still sends although its request is over, in ms: `idle` without a byte, `total` altogether
+ * after the response, or while the client reads nothing of it. nginx has the same times.
  */
 export type LingerTimes = { idle: number; total: number };
 
