@@ -112,6 +112,7 @@ test('connections that PostgreSQL closes are logged, and others take their place
   expect(new Set(lost().map(({ level }) => level))).toEqual(new Set(['warn']));
   expect(lost().filter((line) => JSON.stringify(line).length > 300)).toEqual([]);
   await useBoth(3);
+  expect((await service.request('get', '/plants/export')).status).toBe(200);
 });
 
 test('the check of durability warns again after an hour, and goes on after it has failed', async () => {
