@@ -10,7 +10,13 @@ const HELD_BYTES = 50_331_648;
  * Limits on the time and memory that requests may use. Times are in ms. Divides REQUEST_TIMEOUT: a fifth for the token, and the
  * rest for the operation.
  */
-export const limitRequests = ({ requestTimeout, exportTimeout, queueLimit, databaseConnections }: Config) => {
+export const limitRequests = ({
+  requestTimeout,
+  exportTimeout,
+  importLimit,
+  queueLimit,
+  databaseConnections,
+}: Config) => {
   const { searches, changes } = shareConnections(databaseConnections);
   /** For token lookups, rate limit counters and ready checks. */
   const lookUpTimeout = requestTimeout / 5;
@@ -66,6 +72,8 @@ export const limitRequests = ({ requestTimeout, exportTimeout, queueLimit, datab
     imports: {
       /** The maximum number in progress. They have connections of their own, in addition to DATABASE_CONNECTIONS. */
       count: 4,
+      /** The size of one, in bytes. Undefined: no limit. */
+      maxBytes: importLimit,
       /** How long a statement may wait for a lock of another transaction. */
       lockTimeout: BULK_LOCK_TIMEOUT,
       /** How long a client may send bytes without a complete row. */

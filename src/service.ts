@@ -10,8 +10,8 @@ import { createHealth } from './health/health.ts';
 import { createByteBudget } from './http/byte-budget.ts';
 import { createImports } from './imports/imports.ts';
 import { createInstruments } from './observability/instruments.ts';
-import type { State } from './observability/metrics.ts';
 import { createOutageWatch, DATABASE_LOST, NOT_READY } from './observability/outage-watch.ts';
+import { createState } from './observability/state.ts';
 import { createPlants } from './plants/plants.ts';
 import { limitRequests, type RequestLimits } from './request-limits.ts';
 import { createHttpServer, createMessageClasses } from './server/http-server.ts';
@@ -36,18 +36,8 @@ export const createService = async (options: ServiceOptions) => {
   const { requestLimits: limits = limitRequests(config) } = options;
   const warn = (message: string) => logger.warn(message);
   const onConnectionLost = ({ message }: Error) => warn(`a connection to the database was lost: ${message}`);
-  /** For metrics, once all that it reads is made below. */
-  const readState = (): State => ({
-    pool: describePool(pool),
-    server: server.counts(),
-    dropped: budget.counts(),
-    droppedLines: droppedLines(),
-    isReady: health.isReady(),
-    importedRows: imports.rows(),
-    exportedPlants: exports.rows(),
-    queues: queues.all,
-    inUse: inUse(),
-  });
+  // Made below, once all that it reads is.
+  const readState = () => state.read();
   const instruments = await createInstruments({ config, logger, worker, readState });
   const { observers, traceStatement, traceBulk: trace } = instruments;
 
@@ -67,24 +57,12 @@ export const createService = async (options: ServiceOptions) => {
   const onChecked = createOutageWatch({ logger, lines: NOT_READY });
   const health = createHealth({ database: connecting, timeout: limits.lookUpTimeout, warn, onChecked });
   const budget = createByteBudget({ limit: limits.heldBytes });
-  const bodies = {
-    limit: config.bodyLimit,
-    timeout: requestTimeout,
-    hold: budget.hold,
-    inTurn: createTurns(),
-  };
+  const bodies = { limit: config.bodyLimit, timeout: requestTimeout, hold: budget.hold, inTurn: createTurns() };
 
   const plants = createPlants({ database, limits, retention, observeQueue, requireScope, bodies });
-  const imports = createImports({
-    database: sessions,
-    limits: limits.imports,
-    maxBytes: config.importLimit,
-    requireWriteScope,
-    watchRequest,
-    bodies,
-    trace,
-  });
-  const exports = createExports({ database: sessions, limits: limits.exports, requireReadScope, watchRequest, trace });
+  const bulk = { database: sessions, watchRequest, trace };
+  const imports = createImports({ ...bulk, limits: limits.imports, requireWriteScope, bodies });
+  const exports = createExports({ ...bulk, limits: limits.exports, requireReadScope });
   // The last one has `/plants/:id`, which also matches the paths of the others.
   const features = [exports.addRoutes, imports.addRoutes, plants.addRoutes];
   const app = createApp({ config, logger, observers, features, health: health.routes, hold: budget.hold });
@@ -106,17 +84,8 @@ export const createService = async (options: ServiceOptions) => {
     onFailed: (err, { name }) => logger.warn({ err }, `could not delete ${name}`),
   });
 
-  /** What requests hold at this moment. Each number is 0 while the service is idle. */
-  const inUse = () => ({
-    ...server.inUse(),
-    ...plants.inUse(),
-    ...queues.inUse(),
-    ...budget.inUse(),
-    imports: imports.inProgress(),
-    exports: exports.inProgress(),
-    connections: pool.totalCount - pool.idleCount + imports.connectionsInUse(),
-  });
-
+  const parts = { server, budget, plants, queues, imports, exports, health, droppedLines };
+  const state = createState({ ...parts, pool: () => describePool(pool) });
   const assertReady = () =>
     health.assertReady().catch((error) => {
       throw toStoreError(error);
@@ -124,7 +93,7 @@ export const createService = async (options: ServiceOptions) => {
   const { release, stop } = createShutdown({ config, health, server, imports, stopSweeping, database, instruments });
   return {
     tokens: tokens.repository,
-    inUse,
+    inUse: state.inUse,
     /** Releases all resources if it fails. @returns the port */
     start: async () => {
       try {

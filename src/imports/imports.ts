@@ -13,9 +13,7 @@ import { createImporter } from './importer.ts';
 type ImportsOptions = {
   database: ImportDatabase;
   /** `count`: of those in progress; the others: see `RequestLimits`. */
-  limits: { count: number; lockTimeout: number; rowTimeout: number; grace: number };
-  /** The maximum size of an import, in bytes. */
-  maxBytes: number | undefined;
+  limits: { count: number; maxBytes: number | undefined; lockTimeout: number; rowTimeout: number; grace: number };
   requireWriteScope: RequestHandler;
   /** @returns a controller that is aborted with the error that ends the import */
   watchRequest: (request: Request, response: Response) => AbortController;
@@ -25,10 +23,10 @@ type ImportsOptions = {
 
 /** The imports of a process: `POST /plants/import`. */
 export const createImports = (options: ImportsOptions) => {
-  const { database, limits, requireWriteScope, watchRequest, bodies, maxBytes, trace } = options;
+  const { database, limits, requireWriteScope, watchRequest, bodies, trace } = options;
   const sessions = createImportSessions({ ...database, ...limits });
   const importer = createImporter({ sessions, limits, trace });
-  const readRows = createImportBodyReader({ bodies, maxBytes, rowTimeout: limits.rowTimeout });
+  const readRows = createImportBodyReader({ bodies, ...limits });
 
   const importPlants: RequestHandler = async (request, response) => {
     const query = parseParameters(importQuerySchema, request.query);

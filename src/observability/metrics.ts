@@ -4,6 +4,7 @@ import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
 import { errors } from '../errors.ts';
 import { version } from '../version.ts';
 import { answer } from './ask-workers.ts';
+import type { State } from './state.ts';
 
 /** Up to the largest batch; see batchItems in request-limits.ts. */
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
@@ -15,25 +16,6 @@ const REQUEST_DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 
 /** The methods of RFC 9110, and PATCH. All others share one label, since clients can make them up. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
-
-/** The state of the service when metrics are read. */
-export type State = {
-  /** Of database connections. `waiting`: the statements that wait for a connection. */
-  pool: Record<'open' | 'idle' | 'waiting' | 'limit', number>;
-  /** `connections`: those that are open, of at most `maxConnections`. The others are counted since the start. */
-  server: Record<'connections' | 'maxConnections' | 'refusedConnections' | 'earlyRequests', number>;
-  /** Since the start. */
-  dropped: Record<'bodies' | 'responses', number>;
-  droppedLines: number;
-  isReady: boolean;
-  /** Since the start, by outcome, without dry runs. */
-  importedRows: Record<string, number>;
-  /** Since the start. */
-  exportedPlants: number;
-  queues: readonly ObservedQueue[];
-  /** What requests hold at this moment, by name. Each number is 0 while the service is idle. */
-  inUse: Record<string, number> & Record<'imports' | 'exports', number>;
-};
 
 type Read = (state: State) => number | Record<string, number>;
 type Watched = [help: string, read: Read, label?: string];

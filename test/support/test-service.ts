@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import supertest from 'supertest';
 import { type Config, readConfig } from '../../src/config/config.ts';
-import { DatabaseUnreachableError } from '../../src/database/database-error.ts';
+import { classifyDatabaseError } from '../../src/database/database-error.ts';
 import { openApiDocument } from '../../src/openapi-document.ts';
 import { limitRequests, type RequestLimits } from '../../src/request-limits.ts';
 import { createService } from '../../src/service.ts';
@@ -37,7 +37,7 @@ const retryConnecting = async <Result>(send: () => Promise<Result>, attempts = 1
   try {
     return await send();
   } catch (error) {
-    if (attempts === 1 || !(error instanceof DatabaseUnreachableError)) throw error;
+    if (attempts === 1 || classifyDatabaseError(error) !== 'unreachable') throw error;
     return retryConnecting(send, attempts - 1);
   }
 };

@@ -45,7 +45,7 @@ const requestLimits = (): Map<string, number> => {
     if (typeof value === 'number') found.set(name, value);
     else
       for (const [member, part] of Object.entries(value))
-        found.set('batches' in value ? member : `${name}.${member}`, part);
+        if (part !== undefined) found.set('batches' in value ? member : `${name}.${member}`, part);
   }
   return found;
 };

@@ -1,0 +1,54 @@
+import type { ObservedQueue } from '../batching/batch-queue.ts';
+
+/** The parts of the service that tell their state. `counts`, `rows`: since the start. */
+type Parts = {
+  /** Of database connections. `waiting`: the statements that wait for a connection. */
+  pool: () => Record<'open' | 'idle' | 'waiting' | 'limit', number>;
+  server: {
+    inUse: () => Record<'requests' | 'lingering', number>;
+    /** `connections`: those that are open now, of at most `maxConnections`. */
+    counts: () => Record<'connections' | 'maxConnections' | 'refusedConnections' | 'earlyRequests', number>;
+  };
+  budget: {
+    inUse: () => Record<'bodyBytes' | 'responseBytes', number>;
+    /** Of what was dropped. */
+    counts: () => Record<'bodies' | 'responses', number>;
+  };
+  plants: { inUse: () => Record<'lockedPlants', number> };
+  queues: { inUse: () => Record<'queued' | 'sent', number>; all: readonly ObservedQueue[] };
+  /** `rows`: by outcome, without dry runs. */
+  imports: { inProgress: () => number; connectionsInUse: () => number; rows: () => Record<string, number> };
+  exports: { inProgress: () => number; rows: () => number };
+  health: { isReady: () => boolean };
+  droppedLines: () => number;
+};
+
+/** Gathers the state of the service from its parts. */
+export const createState = (parts: Parts) => {
+  const { pool, server, budget, plants, queues, imports, exports, health, droppedLines } = parts;
+  /** What requests hold at this moment. Each number is 0 while the service is idle. */
+  const inUse = () => ({
+    ...server.inUse(),
+    ...plants.inUse(),
+    ...queues.inUse(),
+    ...budget.inUse(),
+    imports: imports.inProgress(),
+    exports: exports.inProgress(),
+    connections: pool().open - pool().idle + imports.connectionsInUse(),
+  });
+  /** For metrics. */
+  const read = () => ({
+    pool: pool(),
+    server: server.counts(),
+    dropped: budget.counts(),
+    droppedLines: droppedLines(),
+    isReady: health.isReady(),
+    importedRows: imports.rows(),
+    exportedPlants: exports.rows(),
+    queues: queues.all,
+    inUse: inUse(),
+  });
+  return { inUse, read };
+};
+
+export type State = ReturnType<ReturnType<typeof createState>['read']>;
