@@ -56,6 +56,13 @@ test('an outage: each request has a short line, 100 in a second, and the first o
   expect(lines).toHaveLength(101);
 });
 
+test('exactly 100 failures in a second are not summed up', () => {
+  const { lines, fail } = start();
+  times(100, () => fail('databaseUnreachable'));
+  jest.advanceTimersByTime(1000);
+  expect(lines).toHaveLength(100);
+});
+
 test('an outage does not hide another error', () => {
   const { lines, fail } = start();
   times(200, () => fail('databaseUnreachable'));

@@ -23,9 +23,15 @@ const options = (silenceTimeout = 60_000) => ({
   silenceTimeout,
   clientCheckInterval: 100,
 });
-const open = ({ silenceTimeout = 60_000, signal = new AbortController().signal, onRow = () => {} } = {}) =>
+const NAMES = 'SELECT name FROM plants ORDER BY id';
+const open = ({
+  text = NAMES,
+  silenceTimeout = 60_000,
+  signal = new AbortController().signal,
+  onRow = () => {},
+} = {}) =>
   openRowStream<[string]>(options(silenceTimeout), {
-    sql: { text: 'SELECT name FROM plants ORDER BY id', values: [] },
+    sql: { text, values: [] },
     maySort: false,
     head: '',
     write: ([name]) => {
@@ -76,6 +82,14 @@ describe('a stream of rows', () => {
     expect(rows).toBe(ahead);
     expect(Buffer.concat(await stream.toArray())).toHaveLength(3000 * 10_001);
     expect(rows).toBe(3000);
+  });
+
+  test('fails if PostgreSQL stops sending after its reader has paused', async () => {
+    const hangs = "CASE WHEN i = 3000 THEN pg_sleep(60)::text ELSE repeat('x', 10000) END";
+    const text = `SELECT ${hangs} FROM generate_series(1, 3000) AS i`;
+    const stream = await open({ text, silenceTimeout: SILENCE });
+    await setTimeout(100);
+    await expect(stream.toArray()).rejects.toThrow('PostgreSQL did not respond in time');
   });
 
   test('does not end at the statement timeout of the database', async () => {

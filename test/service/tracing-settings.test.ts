@@ -116,6 +116,18 @@ test.each([
   expect(service.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual(warnings);
 });
 
+test('a collector that does not respond does not delay the end of the service', async () => {
+  await collector.stop();
+  collector = await startCollector({ answers: false });
+  await start();
+  await service.agent.get('/livez');
+  const stoppedAt = performance.now();
+  await service.stopServer();
+  expect(collector.requests).toHaveLength(1);
+  // Its exporter gives up after 10 s.
+  expect(performance.now() - stoppedAt).toBeLessThan(5000);
+});
+
 test('without OTEL_EXPORTER_OTLP_ENDPOINT there are no traces, and no trace ids in responses and log lines', async () => {
   service = await startService();
   const response = await service.post({ id: 1, name: 'Fir' }, { traceparent: SAMPLED, 'X-Request-Id': 'plain' });
