@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { answerOf, counts, lines, numbered, useImports } from '../../support/use-imports.ts';
 
@@ -102,9 +103,12 @@ describe('maxErrors', () => {
     expect(over.body).toMatchObject({ stoppedAt: 20_002 });
   });
 
-  test('stops the import during the upload, and closes the connection', async () => {
-    const request = openImport('?maxErrors=0');
+  const short = { 'Content-Length': '1000' };
+  test.each([{}, short])('stops the import during the upload, and closes the connection: %j', async (headers) => {
+    const request = openImport('?maxErrors=0', headers);
     request.write('{}\n');
+    const [response] = (await request.responded) as [IncomingMessage];
+    expect(response.headers.connection).toBe('close');
     expect(await answerOf(request)).toMatchObject({ status: 400, body: counts(0, 0, 0, 1) });
     if (!request.destroyed) await once(request, 'close');
   });
