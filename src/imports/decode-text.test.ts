@@ -42,6 +42,10 @@ describe('decodeText', () => {
     ['utf-16be', [0xfe, 0xff, 0x00, 0x41, 0xd8, 0x3c, 0xdf, 0x32], 'A🌲'],
     ['gb18030', [0xcb, 0xc9], '松'],
     ['us-ascii', [0x41, 0x7f, 0x0a], 'A\x7f\n'],
+    // Node.js and ICU read others.
+    ['euc-kr', [0x8c, 0x63, 0xb9, 0xe6, 0xb0, 0xa2, 0xc7, 0xcf], '똠방각하'],
+    ['big5', [0x8b, 0xc3, 0xc6, 0xa1], '\u{2f878}①'],
+    ['shift_jis', [0x1a, 0x1c, 0x7f], '\x1a\x1c\x7f'],
   ])('reads %s', async (encoding, bytes, text) => {
     for (const size of [1, 3, 100]) expect(await decode(Buffer.from(bytes), size, encoding)).toBe(text);
   });
@@ -53,6 +57,7 @@ describe('decodeText', () => {
     ['utf-16le', 'an unpaired surrogate', Buffer.from([0x41, 0, 0, 0xd8, 0x41, 0])],
     ['utf-16le', 'half a character at the end', Buffer.from([0x41])],
     ['shift_jis', 'half a character at the end', Buffer.from([0x82])],
+    ['euc-jp', 'a byte that is none of it', Buffer.from([0x80])],
   ])('refuses in %s %s, with the line, whichever line ends there are', async (encoding, _title, wrong) => {
     for (const text of ['a\nb\n', 'a\rb\r', 'a\r\nb\r\n', '\r\n\r', '\n\n']) {
       const bytes = Buffer.concat([Buffer.from(text, encoding === 'utf-16le' ? 'utf16le' : 'latin1'), wrong]);

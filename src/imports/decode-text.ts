@@ -10,6 +10,8 @@ const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
  * @throws {StoreError} 1000 if the bytes are not in that encoding
  */
 export async function* decodeText(pieces: AsyncIterable<Buffer>, encoding = 'utf-8'): AsyncGenerator<string> {
+  // That of Node.js reads wrong characters in euc-kr and big5 (record 0066). Loaded here, since few processes import.
+  const { TextDecoder } = await import('@exodus/bytes/encoding.js');
   const decoder = new TextDecoder(encoding, { fatal: true });
   let lines = 0;
   let last = Number.NaN;
