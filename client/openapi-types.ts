@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 17a1e19c8f3689a6d0cbc56e37e1b635eb33d7c3ff2ba54fe13b1a5ef59eabd4
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: eb318f59421990d00871255f718113ab3b040a2ede4a8591a86d3d542356729c
 export interface paths {
     "/plants": {
         parameters: {

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { createKeyReader } from './keyed-request.ts';
+import fc from 'fast-check';
+import { createKeyReader, idempotent, readIdempotencyKey } from './keyed-request.ts';
 
 const readKey = createKeyReader({ isDistributed: async () => false });
 
@@ -22,4 +23,29 @@ test('a response that is replayed is marked', async () => {
 
 test('a replay behind the deadline, after which the client has another response, fails nothing', async () => {
   expect(await replay(true)).toEqual({});
+});
+
+test('the document allows the keys that the service accepts, and no others', () => {
+  const [parameter] = idempotent.parameters as { schema: { pattern: string } }[];
+  const described = new RegExp(parameter?.schema.pattern ?? '', 'u');
+  const isAccepted = (text: string) => {
+    try {
+      return readIdempotencyKey({ headers: { 'idempotency-key': text }, headersDistinct: {} }) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  const quoted = (length: number, unit: string) => `"${unit.repeat(length)}"`;
+  const edges = [255, 256].flatMap((length) => ['a'.repeat(length), quoted(length, 'a'), quoted(length, '\\"')]);
+  expect(edges.map(isAccepted)).toEqual([true, true, true, false, false, false]);
+  for (const text of ['', '""', '"', 'a"b', '\\', '"\\"', ...edges])
+    expect([text, described.test(text)]).toEqual([text, isAccepted(text)]);
+  const part = fc.constantFrom('"', '\\', 'a', '[', ']', '~', '!', ' ', 'é');
+  fc.assert(fc.property(fc.array(part), (parts) => described.test(parts.join('')) === isAccepted(parts.join(''))));
+  fc.assert(
+    fc.property(
+      fc.array(part),
+      (parts) => described.test(quoted(1, parts.join(''))) === isAccepted(quoted(1, parts.join(''))),
+    ),
+  );
 });

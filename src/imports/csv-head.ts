@@ -21,10 +21,12 @@ export const createCsvHead = (given?: string) => {
   let text = '';
   let line = 1;
 
-  /** Counts empty lines instead of keeping them, because a file can begin with any number of them. */
-  const skipEmptyLines = () => {
-    const first = text.search(/[^\r\n]/);
-    const start = first === -1 ? text.length - Number(text.endsWith('\r')) : first;
+  /** Counts rows without a value instead of keeping them, because a file can begin with any number of them. */
+  const skipEmptyRows = () => {
+    const [empty = ''] = /^[\r\n,;\t]*/.exec(text) ?? [];
+    // A CR at the end may be half of a CRLF.
+    const rows = empty.length === text.length ? empty.replace(/\r$/, '') : empty;
+    const start = 1 + Math.max(rows.lastIndexOf('\n'), rows.lastIndexOf('\r'));
     line += countLineEnds(text.slice(0, start));
     text = text.slice(start);
   };
@@ -37,7 +39,7 @@ export const createCsvHead = (given?: string) => {
      */
     add: (piece?: string): CsvStart | undefined => {
       text += piece ?? '';
-      skipEmptyLines();
+      skipEmptyRows();
       if (piece !== undefined && text.length < MAX_HEAD && !LINE_END.test(text)) return undefined;
       const [row = '', content = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(text) ?? [];
       if (content.includes('\0')) throw new StoreError('bodyNotJson', WIDE);

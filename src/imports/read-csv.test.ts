@@ -253,6 +253,15 @@ describe('CSV', () => {
     expect(rows).toEqual([{ line: 20_003, plant: { id: 1n, name: 'Fir' } }]);
   });
 
+  test.each([
+    [',,\nid,name,tag\n1,Fir,\n', 3],
+    ['\r\n;;\r\n\t\r\nid;name\r\n1;Fir\r\n', 5],
+    ['sep=;\r;\r\rid;name\r1;Fir', 5],
+  ])('so may rows of empty fields: %j', async (file, line) => {
+    for (const size of [1, 2, 3, 100])
+      expect(await csv(file, [size])).toMatchObject([{ line, plant: { id: 1n, name: 'Fir' } }]);
+  });
+
   test('a row may have as many bytes as the limit', async () => {
     const rows = await csv(`id,name\n1,${'x'.repeat(LIMIT - 1)}\n`, [65_536]);
     expect(rows).toMatchObject([{ plant: { id: 1n } }]);

@@ -69,9 +69,9 @@ export async function* readCsv(
   const rowsIn = function* (piece: string | undefined) {
     for (const record of recordsIn(piece)) {
       if (record === undefined) yield undefined;
-      else if (columns === undefined) columns = findColumns(record.fields, separator);
       // Spreadsheets write rows that were emptied.
       else if (isEmpty(record.fields)) yield undefined;
+      else if (columns === undefined) columns = findColumns(record.fields, separator);
       else yield toCsvRow(record, columns);
     }
   };

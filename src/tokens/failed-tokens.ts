@@ -4,6 +4,8 @@ import { LRUCache } from 'lru-cache';
 const MAX_FAILURES = 60;
 /** The length of a window, in ms. It begins with the first wrong token. */
 const WINDOW = 60_000;
+/** For the RateLimit-Policy header. */
+export const WRONG_TOKENS = `"wrong-tokens";q=${MAX_FAILURES};w=${WINDOW / 1000}`;
 /** Bounds the memory. The least recently seen address is forgotten, and starts from zero. */
 const MAX_ADDRESSES = 10_000;
 

@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { clientDisconnected } from '../bodies/read-json-body.ts';
 import { errors, StoreError } from '../errors.ts';
 import { clientAddress } from '../http/client-address.ts';
-import { createFailedTokens } from './failed-tokens.ts';
+import { createFailedTokens, WRONG_TOKENS } from './failed-tokens.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Scope } from './token.ts';
 import type { VerifyToken } from './token-verifier.ts';
@@ -55,7 +55,12 @@ const scopeMissing = (missing: Scope[], required: Scope[]) =>
 
 const tooManyWrongTokens = (wait: number) =>
   new StoreError('tooManyRequests', `Too many wrong tokens came from this address. Try again in ${wait} s.`, {
-    headers: { ...challenge('invalid_token'), 'Retry-After': `${wait}` },
+    headers: {
+      ...challenge('invalid_token'),
+      'Retry-After': `${wait}`,
+      'RateLimit-Policy': WRONG_TOKENS,
+      RateLimit: `"wrong-tokens";r=0;t=${wait}`,
+    },
   });
 
 const tokenMissing = ({ headers }: Request) => {

@@ -32,6 +32,10 @@ test('61 wrong tokens from one address in a minute: 60 times 401, then 429, code
   expect(Number(wait)).toBeLessThanOrEqual(60);
   expect(body.message).toBe(`Too many wrong tokens came from this address. Try again in ${wait} s.`);
   expect(headers['www-authenticate']).toBe('Bearer realm="plants", error="invalid_token"');
+  expect([headers['ratelimit-policy'], headers.ratelimit]).toEqual([
+    '"wrong-tokens";q=60;w=60',
+    `"wrong-tokens";r=0;t=${wait}`,
+  ]);
 });
 
 test('after that, the service accepts a valid token from the same address and wrong ones from another get 401', async () => {

@@ -8,8 +8,9 @@ const reasons: Record<string, string[]> = {
     'database/database.ts BULK_LOCK_TIMEOUT',
     'RequestLimits linger.idle',
     'RequestLimits linger.total',
-    // With the quotes of MAX_LENGTH.
-    'idempotency/keyed-request.ts {1,257}',
+    // MAX_LENGTH, with quotes and without, in the description.
+    'idempotency/keyed-request.ts {1,255}',
+    'idempotency/keyed-request.ts {0,254}',
   ],
   'It is a unit, a code, a character or the id of a lock.': [
     'changes/follow-changes.ts PROTOCOL.*',
