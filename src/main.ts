@@ -10,7 +10,12 @@ import { variableNames } from './config/config.ts';
 // No other file reads the environment.
 const envFile = join(homeFolder, '.env');
 const given = Object.keys(process.env);
-if (existsSync(envFile)) process.loadEnvFile(envFile);
+try {
+  if (existsSync(envFile)) process.loadEnvFile(envFile);
+} catch (error) {
+  process.stderr.write(`${envFile} cannot be read: ${(error as Error).message}.\n`);
+  process.exit(1);
+}
 const fromFile = Object.keys(process.env).filter((name) => !given.includes(name));
 // An installed package may be run in a folder of somebody else, whose URLs and proxies must not get a token.
 if (homeFolder !== projectFolder)

@@ -37,6 +37,11 @@ test('writes a file that only its owner can read, also in place of one that othe
   expect(statSync(path).ino).not.toBe(inode);
 });
 
+test('the error names the file, so that it can be told where there is no space', () => {
+  path = join(folder, 'none', 'secret');
+  expect(() => writeSecretFile(path, 'one')).toThrow(expect.objectContaining({ code: 'ENOENT', path }));
+});
+
 test('does not write through a link that somebody else has put there', () => {
   const target = join(folder, 'target');
   writeFileSync(target, '');

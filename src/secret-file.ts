@@ -10,7 +10,8 @@ export const writeSecretFile = (path: string, text: string): void => {
     renameSync(unfinished, path);
   } catch (error) {
     rmSync(unfinished, { force: true });
-    throw error;
+    // An error of writing, such as that of a full disk, does not say where.
+    throw Object.assign(error as Error, { path });
   }
 };
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { addAbortSignal, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
@@ -89,7 +89,13 @@ export const writeFileBytes = async (
   const found = await stat(file).catch(() => undefined);
   // Writes to a device or a pipe directly instead of replacing it.
   if (found && !found.isFile()) return write(createWriteStream(file)).catch(failToWrite(file));
-  const target = found ? await realpath(file) : file;
+  // A link may lead to a file that does not exist yet.
+  const target = found
+    ? await realpath(file)
+    : await readlink(file).then(
+        (path) => resolve(dirname(file), path),
+        () => file,
+      );
   // Random, because the process id is the same in every container.
   const temporary = `${target}.${randomBytes(6).toString('hex')}.part`;
   const created = await open(temporary, 'wx', found?.mode).catch(failToWrite(file));

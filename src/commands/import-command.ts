@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import { OperationalError } from '../errors.ts';
@@ -68,6 +68,10 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
       const fileOptions = { ...options, dryRun, atomic };
       const service = serviceOf(command, options, environment);
       const size = await sizeOfAll(files);
+      // Before anything is stored.
+      await using errorFile = options.errors
+        ? await open(options.errors, 'a').catch(failToWrite(options.errors))
+        : undefined;
       const startedAt = performance.now();
       const outcome = await interruptible((signal) => {
         const run = (importFile: Importer) => importFiles(files, importFile, { size, signal });
@@ -79,7 +83,7 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
       const seconds = (performance.now() - startedAt) / 1000;
       const summary = options.json ? summarizeAsJson(outcome, dryRun) : summarizeAsText(outcome, dryRun, seconds);
       const notPrinted = await print(`${summary}\n`).catch((error: Error) => error);
-      if (options.errors) await writeErrors(options.errors, outcome);
+      if (errorFile) await writeErrors(errorFile, outcome).catch(failToWrite(`${options.errors}`));
       // Whether anybody reads the summary does not change what became of the rows.
       const failure = failureOf(outcome, dryRun) ?? notPrinted;
       if (failure) throw failure;
@@ -93,8 +97,11 @@ const failureOf = ({ failed, stopped, message }: FilesOutcome, dryRun: boolean):
   return message === undefined ? undefined : new OperationalError('Not every file has rows.');
 };
 
-const writeErrors = (file: string, { errors }: FilesOutcome): Promise<void> =>
-  writeFile(file, errors.map((error) => `${stringifyExact(error)}\n`).join('')).catch(failToWrite(file));
+const writeErrors = async (file: FileHandle, { errors }: FilesOutcome): Promise<void> => {
+  // A pipe or a device has no length.
+  if ((await file.stat()).isFile()) await file.truncate();
+  await file.writeFile(errors.map((error) => `${stringifyExact(error)}\n`).join(''));
+};
 
 /** The maximum number of failed rows to print. `--errors` writes all of them. */
 const MAX_SHOWN = 10;

@@ -53,10 +53,18 @@ export const serviceOf = (
 };
 
 /** Connects by the proxy of HTTPS_PROXY or HTTP_PROXY, except to this machine and the hosts of NO_PROXY. */
-const agentFor = ({ protocol, hostname }: URL, environment: NodeJS.ProcessEnv): http.Agent | undefined => {
-  if (LOOPBACK.test(hostname)) return undefined;
+const agentFor = ({ protocol, hostname }: URL, environment: NodeJS.ProcessEnv): http.Agent => {
   const { Agent } = protocol === 'https:' ? https : http;
-  return new Agent({ proxyEnv: environment });
+  // Not the global agent, which uses the proxy for this machine too if NODE_USE_ENV_PROXY is set.
+  if (LOOPBACK.test(hostname)) return new Agent();
+  try {
+    return new Agent({ proxyEnv: environment });
+  } catch {
+    // The error has the URL, and so the password.
+    throw new OperationalError(
+      'HTTPS_PROXY or HTTP_PROXY is invalid. It must be a URL such as http://proxy.example.com:3128. Percent-encode a user and password.',
+    );
+  }
 };
 
 const readTokenFile = (file: string): string => {

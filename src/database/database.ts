@@ -16,8 +16,9 @@ export const CONNECT_TIMEOUT = 1500;
 export const BULK_STATEMENT_TIMEOUT = 60_000;
 /** How long a statement of an import may wait for a lock, in ms. */
 export const BULK_LOCK_TIMEOUT = 60_000;
-/** How long a connection is idle before its other end is asked whether it is still there, in ms. */
+/** How long a connection is idle before its other end is asked whether it is still there, in ms. The default of Linux is two hours. */
 const KEEP_ALIVE_DELAY = 10_000;
+export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY };
 
 type PoolOptions = {
   url: string;
@@ -34,8 +35,8 @@ type PoolOptions = {
 
 /** Opens a connection of its own, which the caller ends. @throws {DatabaseUnreachableError} */
 export const openClient = async (url: string, options?: ClientConfig): Promise<Client> => {
-  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, keepAlive: true };
-  const client = new Client({ connectionString: sessionUrl(url), ...timeouts, ...options });
+  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT };
+  const client = new Client({ connectionString: sessionUrl(url), ...timeouts, ...keepAlive, ...options });
   // A broken connection fails the query too. Without a listener, the event would end the process.
   client.on('error', () => {});
   await client.connect().catch((error) => {
@@ -131,8 +132,7 @@ export const createPool = (options: PoolOptions): Pool => {
     max: connections,
     Client: clientWithin(connectTimeout, onConnect),
     connectionTimeoutMillis: statementTimeout,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
+    ...keepAlive,
   });
   pool.on('connect', (client) => {
     closeWhenSilent(client);

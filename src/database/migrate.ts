@@ -8,7 +8,7 @@ import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { type Client, Pool } from 'pg';
 import { OperationalError } from '../errors.ts';
-import { CONNECT_TIMEOUT, endWithClient, withClient } from './database.ts';
+import { CONNECT_TIMEOUT, endWithClient, keepAlive, withClient } from './database.ts';
 import { isLockTimeout } from './database-error.ts';
 import { assertSession, sessionUrl, withSchema } from './database-url.ts';
 import { migrationNames, migrationsFolder, readMigrationState } from './migration-state.ts';
@@ -72,7 +72,7 @@ const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   const settings = { DateStyle: 'ISO', TimeZone: 'UTC', statement_timeout: '0' };
   const connectionString = sessionUrl(withSchema(url, schema), settings);
   const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, lock_timeout: LOCK_TIMEOUT };
-  const pool = retryWhileLocked(new Pool({ connectionString, max: 1, ...timeouts }), onWait);
+  const pool = retryWhileLocked(new Pool({ connectionString, max: 1, ...timeouts, ...keepAlive }), onWait);
   // The engine holds its lock until its connection closes.
   await using _connection = { [Symbol.asyncDispose]: () => pool.end() };
   await endWithClient(pool);

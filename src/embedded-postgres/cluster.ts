@@ -1,11 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { totalmem } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { OperationalError } from '../errors.ts';
@@ -113,6 +113,11 @@ type ClusterOptions = { dataDir: string; binaries: Binaries; account: ServerAcco
 
 /** A PostgreSQL data directory and its server, a daemon that outlives the process that started it. */
 export const createCluster = ({ dataDir, binaries, account, walLevel }: ClusterOptions) => {
+  // initdb and pg_ctl put their own path into a shell command without escaping.
+  if (/["$`\\]/.test(binaries.initdb))
+    throw new OperationalError(
+      `The embedded PostgreSQL cannot run in ${dirname(binaries.initdb)}: the path has ", $, \` or \\.`,
+    );
   const directory = join(dataDir, 'postgres');
   const passwordFile = join(dataDir, 'postgres-password');
   const startLog = join(directory, 'start.log');
@@ -129,12 +134,15 @@ export const createCluster = ({ dataDir, binaries, account, walLevel }: ClusterO
   /** Creates the data directory under another name and then renames it, so that an existing one is always complete. */
   const initialize = async () => {
     if (existsSync(directory)) return;
-    const unfinished = `${directory}.new`;
-    await rm(unfinished, { recursive: true, force: true });
+    // initdb outlives a process that was killed, and may still write into the folder that it left.
+    for (const name of readdirSync(dataDir).filter((name) => name.startsWith('postgres.new')))
+      await rm(join(dataDir, name), { recursive: true, force: true }).catch(() => {});
+    const name = `postgres.new-${randomBytes(6).toString('hex')}`;
+    const unfinished = join(dataDir, name);
     mkdirSync(unfinished, { mode: 0o700 });
     writeSecretFile(passwordFile, randomBytes(24).toString('base64url'));
     if (account) for (const path of [unfinished, passwordFile]) chownSync(path, account.uid, account.gid);
-    await run('initdb', '--pgdata=postgres.new', '--pwfile=postgres-password', ...initdbOptions);
+    await run('initdb', `--pgdata=${name}`, '--pwfile=postgres-password', ...initdbOptions);
     renameSync(unfinished, directory);
   };
 

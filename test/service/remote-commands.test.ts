@@ -44,14 +44,28 @@ describe('import and export with a service', () => {
     expect((await run(['import', path('a.ndjson'), '--dry-run', '--on-conflict', 'skip'], {}, pipeClosed)).code).toBe(
       1,
     );
-    const words = ['import', path('a.ndjson'), '--on-conflict', 'skip', '--errors', path('none/errors')];
+    const words = ['import', path('a.ndjson'), '--on-conflict', 'skip', '--errors', '/dev/full'];
     expect(await run(words)).toEqual({
       code: 1,
       stdout: expect.stringContaining('0 created, 0 replaced, 1 skipped, 1 failed'),
-      stderr: expect.stringMatching(/a\.ndjson:1: .*\n.* does not exist/),
+      stderr: expect.stringMatching(/a\.ndjson:1: .*\n\/dev\/full cannot be written/),
     });
     writeFileSync(path('b.ndjson'), plantLines(1));
     expect((await run(['import', path('b.ndjson'), '--on-conflict', 'skip'], {}, pipeClosed)).code).toBe(0);
+  });
+
+  test('import nothing if a file for the errors cannot be opened; replace the errors of an earlier import', async () => {
+    writeFileSync(path('a.ndjson'), plantLines(1));
+    const words = ['import', path('a.ndjson'), '--errors'];
+    expect(await run([...words, path('none/errors')])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `The folder ${path('none')} does not exist.\n`,
+    });
+    expect(await service.stored('1')).toBeUndefined();
+    writeFileSync(path('errors'), 'before');
+    expect((await run([...words, path('errors')])).code).toBe(0);
+    expect(readFileSync(path('errors'), 'utf8')).toBe('');
   });
 
   test('filter plants by tag and name', async () => {
@@ -194,6 +208,14 @@ test('ends after Ctrl-C, although a proxy does not respond', async () => {
   expect(await running).toMatchObject({ code: 1, stderr: 'Interrupted.\n' });
   for (const socket of sockets) socket.destroy();
 });
+
+test.each(['http://user:p#SECRET@proxy:3128', 'http://user:SECRET%@proxy:3128', 'SECRET'])(
+  'does not print a proxy that is invalid: %s',
+  async (HTTPS_PROXY) => {
+    const { code, stderr } = await run(['count', '--url', 'https://plants.invalid'], { HTTPS_PROXY });
+    expect([code, stderr.match(/\n/g)?.length, stderr]).toEqual([1, 1, expect.not.stringContaining('SECRET')]);
+  },
+);
 
 test('uses the proxy of HTTP_PROXY, except for this machine', async () => {
   const hosts: string[] = [];

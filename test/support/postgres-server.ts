@@ -79,7 +79,10 @@ export const createPostgresServer = async (options: PostgresServerOptions) => {
     account,
     /** Starts it, and waits until it accepts connections. After `kill`, that also waits for remaining processes to exit. */
     start: async () => {
+      const deadline = performance.now() + START_TIMEOUT;
       do {
+        if (performance.now() > deadline)
+          throw new Error(`PostgreSQL exits; its log is ${join(folder, `${name}.log`)}`);
         server = spawnChild(binaries.postgres, ['-D', '.', '-p', String(port)], {
           ...processOptions,
           stdio: ['ignore', log, log],

@@ -1,5 +1,15 @@
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -70,6 +80,16 @@ describe('plant-store export', () => {
       expect.stringMatching(/^The database is not migrated\. Run: plant-store migrate\. /),
     ]);
     expect([readdirSync(folder), readFileSync(path('all.csv'), 'utf8')]).toEqual([['all.csv'], 'before']);
+  });
+
+  test('writes the file that a link leads to, also if it does not exist yet', async () => {
+    mkdirSync(path('backups'));
+    symlinkSync('backups/today.csv', path('latest.csv'));
+    for (let turn = 0; turn < 2; turn++) {
+      await run('export', path('latest.csv'));
+      expect(readlinkSync(path('latest.csv'))).toBe('backups/today.csv');
+      expect(readFileSync(path('backups/today.csv'), 'utf8')).toBe('id,name,tag\n');
+    }
   });
 
   test('writes to a device, and reports a file that cannot be written', async () => {

@@ -1,13 +1,13 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { isPostgres } from '../../src/embedded-postgres/cluster.ts';
+import { createCluster, isPostgres } from '../../src/embedded-postgres/cluster.ts';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { smallDiskObstacle } from '../faults/small-disk.ts';
 import { spawnChild } from '../support/children.ts';
@@ -131,6 +131,13 @@ describe('leaseEmbeddedPostgres', () => {
     await release();
   });
 
+  test.each(['$HOME', 'a`b', 'a"b', 'a\\b'])('says that its programs cannot run in a folder %s', (name) => {
+    const program = (file: string) => `/home/${name}/bin/${file}`;
+    const binaries = { initdb: program('initdb'), pg_ctl: program('pg_ctl'), postgres: program('postgres') };
+    const create = () => createCluster({ dataDir: folder.path, binaries, account: undefined, walLevel: '' });
+    expect(create).toThrow(`cannot run in /home/${name}/bin`);
+  });
+
   test('is shared: the first lease starts it, and the last release stops it', async () => {
     const [a, b, c] = await Promise.all([1, 2, 3].map(() => leaseEmbeddedPostgres(folder.path)));
     expect(new Set([a?.url, b?.url, c?.url]).size).toBe(1);
@@ -166,9 +173,10 @@ describe('leaseEmbeddedPostgres', () => {
   });
 
   test('creates a new data directory if creating the first was interrupted', async () => {
-    mkdirSync(join(folder.path, 'postgres.new'));
-    writeFileSync(join(folder.path, 'postgres.new', 'PG_VERSION'), '18\n');
+    mkdirSync(join(folder.path, 'postgres.new-1'));
+    writeFileSync(join(folder.path, 'postgres.new-1', 'PG_VERSION'), '18\n');
     await (await leaseEmbeddedPostgres(folder.path)).release();
+    expect(readdirSync(folder.path).filter((name) => name.startsWith('postgres.new'))).toEqual([]);
   });
 
   test('if it cannot start, the message includes that of PostgreSQL', async () => {
