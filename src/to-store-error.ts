@@ -1,5 +1,4 @@
 import { classifyDatabaseError, type DatabaseFailure, OutcomeUnknownError } from './database/database-error.ts';
-import { DatabaseNotMigratedError } from './database/migration-state.ts';
 import { type ErrorKind, StoreError } from './errors.ts';
 import { ImportInterruptedError, toInterruption } from './imports/import-errors.ts';
 
@@ -13,7 +12,7 @@ export const toStoreError = (cause: unknown): StoreError => {
   // Express cannot decode a parameter of the path.
   if (cause instanceof URIError) return new StoreError('parameterWrong', 'The path is not percent-encoded UTF-8.');
   if (cause instanceof OutcomeUnknownError) return new StoreError('databaseUnreachable', OUTCOME_UNKNOWN, { cause });
-  const failure = cause instanceof DatabaseNotMigratedError ? 'notMigrated' : classifyDatabaseError(cause);
+  const failure = classifyDatabaseError(cause);
   const [kind, message] = failure ? DATABASE_FAILURES[failure] : (['internal'] as const);
   return new StoreError(kind, message, { cause });
 };

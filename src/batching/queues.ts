@@ -1,4 +1,4 @@
-import { DatabaseTimeoutError } from '../database/within-time.ts';
+import { lateRead } from '../database/within-time.ts';
 import { type BatchQueueOptions, createBatchQueue } from './batch-queue.ts';
 
 export type Statement<Result> = {
@@ -40,4 +40,4 @@ export const createStatementQueue = (options: Omit<Options, 'run' | 'bytesOf'>):
 export const createLookUpQueue = <Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
   options: Pick<Options, 'limits' | 'observe'>,
-) => createBatchQueue<Item, Result>({ run, lateError: () => new DatabaseTimeoutError(), ...options }).add;
+) => createBatchQueue<Item, Result>({ run, lateError: lateRead, ...options }).add;

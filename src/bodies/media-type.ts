@@ -1,4 +1,4 @@
-import { parse as parseContentType } from 'content-type';
+import { parse } from 'content-type';
 import { StoreError } from '../errors.ts';
 import { quoteValue } from '../quote-value.ts';
 
@@ -29,7 +29,8 @@ export const readContentType = <Expected extends string>(
   expected: readonly Expected[],
   header = '',
 ): { type: Expected; encoding: string } => {
-  const { type, charset = 'utf-8' } = expected.includes(header as Expected) ? { type: header } : parse(header);
+  const { type, parameters } = parse(header);
+  const { charset = 'utf-8' } = parameters;
   if (!expected.includes(type as Expected)) {
     const message = `The Content-Type must be ${expected.join(' or ')}.`;
     const headers = { Accept: expected.join(', ') }; // RFC 9110 §15.5.16
@@ -43,13 +44,4 @@ export const readContentType = <Expected extends string>(
     throw new StoreError('mediaTypeNotSupported', message);
   }
   return { type: type as Expected, encoding };
-};
-
-const parse = (header: string): { type?: string; charset?: string | undefined } => {
-  try {
-    const { type, parameters } = parseContentType(header);
-    return { type, charset: parameters.charset };
-  } catch {
-    return {};
-  }
 };

@@ -40,8 +40,7 @@ export const addExportCommand = (program: Command, { config, environment }: Comm
 
 const exportFromDatabase = (url: string): ExportPlants => {
   const { open } = createPlantExports({ database: { url, connectTimeout: 2 * CONNECT_TIMEOUT }, limit: 1 });
-  return ({ format, filter: { tag, q: nameContains }, progress, signal }) =>
-    open({ holder: '', format, tag, nameContains, progress, signal });
+  return (options) => open({ holder: '', ...options });
 };
 
 type ExportToOptions = Pick<Parameters<ExportPlants>[0], 'filter' | 'signal'> & {

@@ -1,16 +1,11 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import type { OpenOptions } from '../exports/export-plants.ts';
 import { type ExportFormat, rowWriters } from '../exports/write-rows.ts';
 import { notPlantStore, RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
 
 /** Opens a stream of the plants that match, as text in UTF-8. Destroy it unless it is read to its end. */
-export type ExportPlants = (options: {
-  format: ExportFormat;
-  filter: { tag?: string | undefined; q?: string | undefined };
-  /** Counts the plants that are read. */
-  progress: { rows: number };
-  signal: AbortSignal;
-}) => Promise<Readable>;
+export type ExportPlants = (options: Omit<OpenOptions, 'holder'>) => Promise<Readable>;
 
 /** @throws {RemoteError}, also while the stream is read */
 export const exportFromService =

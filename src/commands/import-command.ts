@@ -10,14 +10,7 @@ import {
   importQuerySchema,
 } from '../imports/import.ts';
 import { failToWrite, formatOf, formatOption, importFormats, STDIO } from './bulk-file.ts';
-import {
-  type FilesOutcome,
-  type Importer,
-  importFiles,
-  sizeOfAll,
-  summarizeAsJson,
-  summarizeAsText,
-} from './import-files.ts';
+import { type FilesOutcome, type Importer, importFiles, sizeOfAll, summarizeAsText } from './import-files.ts';
 import { withDatabaseImporter } from './import-to-database.ts';
 import { createRemoteImporter } from './import-to-service.ts';
 import { parseAs, parseEncoding } from './option-parsers.ts';
@@ -81,7 +74,8 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
       });
       showErrors(outcome);
       const seconds = (performance.now() - startedAt) / 1000;
-      const summary = options.json ? summarizeAsJson(outcome, dryRun) : summarizeAsText(outcome, dryRun, seconds);
+      const result = dryRun ? { dryRun, ...outcome } : outcome;
+      const summary = options.json ? stringifyExact(result) : summarizeAsText(outcome, dryRun, seconds);
       const notPrinted = await print(`${summary}\n`).catch((error: Error) => error);
       if (errorFile) await writeErrors(errorFile, outcome).catch(failToWrite(`${options.errors}`));
       // Whether anybody reads the summary does not change what became of the rows.

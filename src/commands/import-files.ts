@@ -1,4 +1,3 @@
-import { stringifyExact } from '../bodies/exact-json.ts';
 import {
   addCounts,
   formatCount,
@@ -97,10 +96,6 @@ export const toOutcome = (summary: ImportSummary, { atomic }: Pick<ImportOptions
 };
 
 const rowsOf = ({ created, replaced, skipped, failed }: ImportCounts) => created + replaced + skipped + failed;
-
-/** Without a line end. */
-export const summarizeAsJson = (outcome: FilesOutcome, dryRun: boolean): string =>
-  stringifyExact(dryRun ? { dryRun, ...outcome } : outcome);
 
 /** Without a line end. */
 export const summarizeAsText = (outcome: FilesOutcome, dryRun: boolean, seconds: number): string => {

@@ -41,10 +41,10 @@ export const withDatabaseImporter = <Result>(
       onConnectionLost: () => {},
     });
     const importFile: Importer = async (file, { signal, onBytes, onProgress }) => {
-      const read: ReadRows = ({ signal: whileWanted }, onNoRows) => {
+      const read: ReadRows = ({ signal: whileWanted }) => {
         const bytes = readFileBytes(file.name, file, { signal: whileWanted, onBytes });
         const { delimiter, encoding } = options;
-        return readRows(file, decodeText(bytes, encoding), { maxLineBytes: config.bodyLimit, delimiter, onNoRows });
+        return readRows(file, decodeText(bytes, encoding), { maxLineBytes: config.bodyLimit, delimiter });
       };
       const ending = new AbortController();
       using _listener = addAbortListener(signal, () => ending.abort(new OperationalError('Interrupted.')));
@@ -60,7 +60,7 @@ export const withDatabaseImporter = <Result>(
   });
 
 const readRows = ({ format }: ImportFile, text: AsyncIterable<string>, options: Parameters<typeof readCsv>[1]) => {
-  if (format === 'json') return readElements(readArray(text, MAX_ARRAY_BYTES), options.onNoRows);
+  if (format === 'json') return readElements(readArray(text, MAX_ARRAY_BYTES));
   return format === 'csv' ? readCsv(text, options) : readNdjson(text, options);
 };
 

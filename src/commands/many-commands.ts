@@ -79,10 +79,10 @@ const run = async ({ command, action, patch, options }: Invocation, { config, en
 };
 
 const toRequest = ({ schema }: Action, query: [string, string | string[]][], patch?: string): ManyRequest => {
-  const { tag, q, id: ids, limit } = parseParameters<z.ZodObject>(schema, Object.fromEntries(query)) as Query;
+  const { tag, q, id, limit } = parseParameters<z.ZodObject>(schema, Object.fromEntries(query)) as Query;
   const change =
     patch === undefined ? undefined : parseBody(plantPatchSchema, parseJsonText(patch, 'The patch'), 'The patch');
-  return { filter: { tag, nameContains: q, ids }, limit, change };
+  return { filter: { tag, q, id }, limit, change };
 };
 
 type Query = Partial<z.output<typeof manyPlantsQuerySchema>>;

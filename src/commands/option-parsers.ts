@@ -21,18 +21,16 @@ export const parseEncoding = parseAs(z.string().transform(encodingOf).pipe(z.str
 /** A name of a replication slot. */
 export const parseSlot = parseAs(z.string().regex(/^[a-z0-9_]{1,63}$/, 'must be 1 to 63 characters of a-z, 0-9 and _'));
 
-export const parsePort = (text: string): string => {
-  if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535) return text;
-  throw new InvalidArgumentError('It must be a TCP port, 1 to 65535.');
-};
+const isPort = (text: string) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535;
+
+export const parsePort = parseAs(z.string().refine(isPort, 'must be a TCP port, 1 to 65535'));
 
 export const parseBrowser = parseAs(z.string().regex(/^(?!-)/, 'must be the name of a browser, or "none"'));
 
-export const parseTokenName = (text: string): string => {
-  // No leading hyphen: if the name is missing, commander takes the next option as the name.
-  if (/^[\w.@][\w.@-]{0,63}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be 1 to 64 letters, digits or . _ @ - and must not begin with -');
-};
+/** No leading hyphen: if the name is missing, commander takes the next option as the name. */
+export const parseTokenName = parseAs(
+  z.string().regex(/^[\w.@][\w.@-]{0,63}$/, 'must be 1 to 64 letters, digits or . _ @ - and must not begin with -'),
+);
 
 /** @param before those of the words before */
 export const parseScopes = (text: string, before: Scope[] = []): Scope[] => {

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import { readConfig } from '../config/config.ts';
-import { migrate } from '../database/migrate.ts';
 import { version } from '../version.ts';
 import { addChangesCommand } from './changes-command.ts';
 import { addConfigCommand, type Settings } from './config-command.ts';
@@ -8,11 +7,11 @@ import { addExportCommand } from './export-command.ts';
 import { addImportCommand } from './import-command.ts';
 import { addManyCommands } from './many-commands.ts';
 import { parseBrowser, parsePort } from './option-parsers.ts';
-import { note, print } from './output.ts';
+import { print } from './output.ts';
 import { addSearchIndexCommand } from './search-index-command.ts';
 import { openStudio } from './studio.ts';
 import { addTokenCommands } from './token-commands.ts';
-import { withSession } from './with-database.ts';
+import { withDatabase } from './with-database.ts';
 
 type ProgramOptions = Settings & {
   /** Takes the texts of --help and --version. */
@@ -37,7 +36,7 @@ export const createProgram = ({ environment, fromFile, writeOut }: ProgramOption
     .command('migrate')
     .description('apply pending database migrations')
     .action(async () => {
-      const applied = await withSession(config(), (url) => migrate(url, note), { migrates: false, isMigrated: false });
+      const applied = await withDatabase(config(), async (_url, _databases, applied) => applied, { migrates: true });
       await print(applied.length > 0 ? `Applied: ${applied.join(', ')}\n` : 'Nothing to apply.\n');
     });
   program

@@ -4,13 +4,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import {
-  assertTimeLimits,
-  findImportObstacle,
-  findIsolationObstacle,
-  findSearchObstacle,
-  type InspectedDatabase,
-} from '../database/check-databases.ts';
+import { assertTimeLimits, findObstacles, type InspectedDatabase } from '../database/check-databases.ts';
 import { createDurabilityWatch } from '../database/inspect-database.ts';
 import { OperationalError } from '../errors.ts';
 import { createLog, type Log } from '../observability/logger.ts';
@@ -40,9 +34,7 @@ export const serve = async (config: Config): Promise<void> => {
     for (const { facts } of databases) if (facts) watchDurability(facts.weaknesses);
     for (const { variable, failure: err } of databases)
       if (err) logger.error({ variable, err }, 'the database cannot be reached');
-    const obstacles = [findSearchObstacle, findIsolationObstacle].map((find) => database && find(database));
-    for (const obstacle of [databases.map(findImportObstacle).at(-1), ...obstacles])
-      if (obstacle) logger.warn(obstacle);
+    for (const obstacle of findObstacles(databases)) logger.warn(obstacle);
     // Before the service, which nothing would stop if this fails.
     const token = isProduction ? undefined : await ensureLocalToken(databaseUrl, dataFolder(config));
     const server =
@@ -61,7 +53,7 @@ export const serve = async (config: Config): Promise<void> => {
     stopped();
   };
   // In production each release runs `migrate` once.
-  await withDatabase(config, (...opened) => run(...opened).finally(log.flush), { migrates: !isProduction });
+  await withDatabase(config, (url, databases) => run(url, databases).finally(log.flush), { migrates: !isProduction });
 };
 
 /** The primary process has prepared the database, and sends the signal to stop. */

@@ -27,20 +27,19 @@ export const dataFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => reso
 /**
  * Calls `use` with the URL of the database: DATABASE_URL, or that of the embedded PostgreSQL, which runs until then. By
  * default only the embedded one is migrated first, so that a token can be created before the first start: services of
- * another release may be using the database at DATABASE_URL. `isMigrated`: `use` does not migrate it, so its schema must exist.
+ * another release may be using the database at DATABASE_URL.
  * @throws {OperationalError}
  */
 export const withDatabase = async <Result>(
   config: Config,
-  use: (url: string, databases: InspectedDatabase[]) => Promise<Result>,
-  options: { migrates?: boolean; isMigrated?: boolean } = {},
+  use: (url: string, databases: InspectedDatabase[], applied: string[]) => Promise<Result>,
+  { migrates = config.databaseUrl === undefined } = {},
 ): Promise<Result> => {
-  const { migrates = config.databaseUrl === undefined, isMigrated = !migrates } = options;
   const { url, release } = await openDatabase(config);
   try {
-    const databases = await checkDatabases({ databaseUrl: url, directUrl: config.directUrl, isMigrated });
-    if (migrates) await migrate(config.directUrl ?? url, note);
-    return await use(url, databases);
+    const databases = await checkDatabases({ databaseUrl: url, directUrl: config.directUrl, isMigrated: !migrates });
+    const applied = migrates ? await migrate(config.directUrl ?? url, note) : [];
+    return await use(url, databases, applied);
   } finally {
     await release();
   }
@@ -48,7 +47,7 @@ export const withDatabase = async <Result>(
 
 /** Like `withDatabase`, for commands that need a session or hold a connection for long: uses DIRECT_URL if it is set. */
 export const withSession: typeof withDatabase = (config, use, options) =>
-  withDatabase(config, (url, databases) => use(config.directUrl ?? url, databases), options);
+  withDatabase(config, (url, ...found) => use(config.directUrl ?? url, ...found), options);
 
 const openDatabase = async (config: Config) => {
   const { databaseUrl, directUrl } = config;

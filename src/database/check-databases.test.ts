@@ -1,27 +1,27 @@
 import { expect, test } from '@jest/globals';
-import { findImportObstacle, findIsolationObstacle } from './check-databases.ts';
+import { findObstacles } from './check-databases.ts';
 import type { DatabaseFacts } from './inspect-database.ts';
 
 const URL = 'postgresql://garden@localhost/plants';
-const facts = (mayCreateTemporary: boolean) => ({ role: 'garden', mayCreateTemporary }) as DatabaseFacts;
+const POOLER = `${URL}?pgbouncer=true`;
+const found = (facts: Partial<DatabaseFacts>, url = URL) => {
+  const right = { role: 'garden', mayCreateTemporary: true, ignoresCase: true, isolation: 'read committed' };
+  return { url, facts: { ...right, ...facts } as DatabaseFacts };
+};
+const TEMPORARY = 'imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO "garden"';
+const REPEATABLE =
+  /^default_transaction_isolation is repeatable read, .*ALTER ROLE "garden" SET default_transaction_isolation = 'read committed'/;
 
 test.each([
-  [URL, facts(true), undefined],
-  [URL, undefined, undefined],
-  [URL, facts(false), 'imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO "garden"'],
-  [`${URL}?pgbouncer=true`, facts(true), 'imports need DIRECT_URL, a URL of PostgreSQL without a pooler'],
-])('what keeps imports at %s from working', (url, found, expected) => {
-  expect(findImportObstacle({ url, ...(found && { facts: found }) })).toBe(expected);
-});
-
-test.each([
-  ['read committed', undefined],
-  ['read uncommitted', undefined],
-  [
-    'repeatable read',
-    expect.stringMatching(/^default_transaction_isolation is repeatable read, .*ALTER ROLE "garden" SET /),
-  ],
-  ['serializable', expect.stringMatching(/^default_transaction_isolation is serializable, /)],
-])('a default isolation of %s', (isolation, expected) => {
-  expect(findIsolationObstacle({ facts: { role: 'garden', isolation } as DatabaseFacts })).toEqual(expected);
+  ['none', [found({})], []],
+  ['none if nothing is known of the database', [{ url: URL }], []],
+  ['a pooler', [found({}, POOLER)], ['imports need DIRECT_URL, a URL of PostgreSQL without a pooler']],
+  ['none if imports have a URL of their own', [found({ mayCreateTemporary: false }, POOLER), found({})], []],
+  ['no temporary tables', [found({}, POOLER), found({ mayCreateTemporary: false })], [TEMPORARY]],
+  ['a locale', [found({ ignoresCase: false })], [expect.stringMatching(/^searches by name take É and é/)]],
+  ['a weaker isolation', [found({ isolation: 'read uncommitted' })], []],
+  ['a stricter one', [found({ isolation: 'repeatable read' })], [expect.stringMatching(REPEATABLE)]],
+  ['the strictest', [found({ isolation: 'serializable' })], [expect.stringContaining('isolation is serializable')]],
+])('what keeps requests from working: %s', (_title, databases, expected) => {
+  expect(findObstacles(databases)).toEqual(expected);
 });

@@ -85,19 +85,23 @@ export const assertTimeLimits = ({ url, facts }: Omit<InspectedDatabase, 'variab
   );
 };
 
-/** @returns why imports will fail, for the log; the other operations do not need what is missing */
-export const findImportObstacle = ({ url, facts }: Omit<InspectedDatabase, 'variable'>): string | undefined => {
-  if (isPooled(url)) return 'imports need DIRECT_URL, a URL of PostgreSQL without a pooler';
-  if (facts?.mayCreateTemporary !== false) return undefined;
-  return `imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO ${quoteIdentifier(facts.role)}`;
+/** @returns why requests will fail, or searches miss plants, for the log. Imports use the last of the databases */
+export const findObstacles = (databases: readonly Omit<InspectedDatabase, 'variable'>[]): string[] => {
+  const [facts, direct] = [databases[0]?.facts, databases.at(-1)];
+  return [
+    isPooled(direct?.url) && 'imports need DIRECT_URL, a URL of PostgreSQL without a pooler',
+    direct?.facts?.mayCreateTemporary === false &&
+      `imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO ${quoteIdentifier(direct.facts.role)}`,
+    facts?.ignoresCase === false &&
+      'searches by name take É and é, or I and i, for different letters, because of the locale of the database. Move the plants to ' +
+        "one with another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",
+    facts &&
+      !/^read (un)?committed$/.test(facts.isolation) &&
+      `default_transaction_isolation is ${facts.isolation}, so concurrent requests for the same plants fail with code 1500. ` +
+        `Run ALTER ROLE ${quoteIdentifier(facts.role)} SET default_transaction_isolation = 'read committed', or remove the setting from ` +
+        'the database or the server.',
+  ].filter((obstacle) => typeof obstacle === 'string');
 };
-
-/** @returns why searches by name will miss some, for the log */
-export const findSearchObstacle = ({ facts }: Pick<InspectedDatabase, 'facts'>): string | undefined =>
-  facts?.ignoresCase === false
-    ? 'searches by name take É and é, or I and i, for different letters, because of the locale of the database. Move the plants to ' +
-      "one with another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'"
-    : undefined;
 
 /** @throws {OperationalError} the database is not migrated, or the role of the connection does not own its tables */
 export const assertOwner = async (client: Client): Promise<void> => {
@@ -107,11 +111,3 @@ export const assertOwner = async (client: Client): Promise<void> => {
   if (!isOwner)
     throw new OperationalError(`Only the owner of the table plants may do this. Connect as the role ${owner}.`);
 };
-
-/** @returns why requests will fail that others would not, for the log */
-export const findIsolationObstacle = ({ facts }: Pick<InspectedDatabase, 'facts'>): string | undefined =>
-  facts === undefined || /^read (un)?committed$/.test(facts.isolation)
-    ? undefined
-    : `default_transaction_isolation is ${facts.isolation}, so concurrent requests for the same plants fail with code 1500. ` +
-      `Run ALTER ROLE ${quoteIdentifier(facts.role)} SET default_transaction_isolation = 'read committed', or remove the setting from ` +
-      'the database or the server.';

@@ -39,16 +39,10 @@ export const readMigrationState = async (client: Client, url: string) => {
   return { schema, missing: missingFrom(applied), mayMigrate: facts.creatable.includes(schema) && ownsTables };
 };
 
-/** The database lacks migrations of this release. */
-export class DatabaseNotMigratedError extends Error {
-  override name = 'DatabaseNotMigratedError';
-}
-
 /**
  * Checks that the database has all migrations of this release, possibly those of a newer one too, and accepts writes from the role.
  * @returns what could lose confirmed plants in a crash; see `DURABILITY`
- * @throws {DatabaseNotMigratedError}
- * @throws {StoreError} code 1502: the role lacks privileges, or policies hide all rows from it
+ * @throws {StoreError} code 1502: migrations are missing, the role lacks privileges, or policies hide all rows from it
  * @throws an error of the driver if the database cannot be reached or written to
  */
 export const assertReadyToServe = async (pool: Pool): Promise<string> => {
@@ -57,7 +51,8 @@ export const assertReadyToServe = async (pool: Pool): Promise<string> => {
      ${FROM_APPLIED}`,
   );
   const missing = missingFrom(rows);
-  if (missing.length > 0) throw new DatabaseNotMigratedError(`Missing migrations: ${missing.join(', ')}`);
+  const cause = new Error(`Missing migrations: ${missing.join(', ')}`);
+  if (missing.length > 0) throw new StoreError('databaseNotMigrated', undefined, { cause });
   // The server may no longer be the primary: a failed write, which changes nothing here, closes the connection to it.
   if (rows.some(({ isReadOnly }) => isReadOnly)) await pool.query('DELETE FROM plants WHERE FALSE');
   if (rows[0]?.denied) throw new StoreError('databaseNotMigrated', `The role of the service lacks ${rows[0].denied}.`);

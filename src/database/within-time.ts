@@ -1,13 +1,7 @@
 import { DatabaseUnreachableError } from './database-error.ts';
 
 /** The database did not respond to a read in time. */
-export class DatabaseTimeoutError extends DatabaseUnreachableError {
-  override name = 'DatabaseTimeoutError';
-
-  constructor() {
-    super('The database did not respond in time.');
-  }
-}
+export const lateRead = () => new DatabaseUnreachableError('The database did not respond in time.');
 
 /**
  * Like setTimeout, but lets pending I/O run first: after a busy period Node.js runs timers before it reads sockets, and
@@ -24,10 +18,10 @@ export const startTimer = (milliseconds: number) => {
 
 /**
  * Rejects if the database does not respond within `milliseconds`. Does not cancel the statement, so use it for reads only.
- * @throws {DatabaseTimeoutError}
+ * @throws {DatabaseUnreachableError}
  */
 export const withinTime = <Result>(result: Promise<Result>, milliseconds: number): Promise<Result> => {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const timer = setDeadline(() => reject(new DatabaseTimeoutError()), milliseconds);
+  const timer = setDeadline(() => reject(lateRead()), milliseconds);
   return Promise.race([result, tooLate]).finally(() => clearTimeout(timer));
 };

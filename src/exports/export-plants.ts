@@ -5,7 +5,8 @@ import { isStatementTimeout } from '../database/database-error.ts';
 import { openRowStream, type RowStreamOptions } from '../database/row-stream.ts';
 import { SilenceError } from '../database/silence-timeout.ts';
 import { StoreError } from '../errors.ts';
-import { type PlantFilter, selectPlants } from '../plants/plant-pages.ts';
+import type { PlantFilter } from '../plants/plant.ts';
+import { selectPlants } from '../plants/plant-pages.ts';
 import { type ExportFormat, type PlantRow, rowWriters } from './write-rows.ts';
 
 type PlantExportsOptions = {
@@ -17,10 +18,11 @@ type PlantExportsOptions = {
   trace?: BulkTrace | undefined;
 };
 
-type OpenOptions = PlantFilter & {
+export type OpenOptions = {
   /** The name of the token, which has at most half of the slots. */
   holder: string;
   format: ExportFormat;
+  filter: PlantFilter;
   /** Counts the plants that are read. */
   progress: { rows: number };
   /** Ends the export. */
@@ -39,7 +41,7 @@ export const createPlantExports = ({ database, limit, timeout, trace = untraced 
      * @returns once there is something to read. The stream has a slot until it closes; destroy it unless you read to its end
      * @throws {StoreError} 1500, 1505 errors of PostgreSQL
      */
-    open: async ({ holder, format, progress, signal, ...filter }: OpenOptions): Promise<Readable> => {
+    open: async ({ holder, format, filter, progress, signal }: OpenOptions): Promise<Readable> => {
       const { head, write } = rowWriters[format];
       const writeAndCount = (row: PlantRow) => {
         rows += 1;
@@ -47,7 +49,7 @@ export const createPlantExports = ({ database, limit, timeout, trace = untraced 
         return write(row);
       };
       // A search by name may find few plants by an index that is not in the order of ids.
-      const maySort = filter.nameContains !== undefined;
+      const maySort = filter.q !== undefined;
       const { text, values } = selectPlants(filter);
       const late = new AbortController();
       const limited = AbortSignal.any([signal, late.signal]);
@@ -77,8 +79,8 @@ export const createPlantExports = ({ database, limit, timeout, trace = untraced 
 const TOO_LONG = 'The export took longer than EXPORT_TIMEOUT allows. Read it faster, or export fewer plants.';
 
 /** A search that finds nothing for too long is slow; the database is reachable. */
-const toExportError = (error: unknown, { tag, nameContains }: PlantFilter): unknown => {
-  const isSearch = tag !== undefined || nameContains !== undefined;
+const toExportError = (error: unknown, { tag, q }: PlantFilter): unknown => {
+  const isSearch = tag !== undefined || q !== undefined;
   const isSlow = isSearch && (error instanceof SilenceError || isStatementTimeout(error));
   return isSlow ? new StoreError('searchTooSlow', undefined, { cause: error }) : error;
 };

@@ -39,11 +39,11 @@ export const createExports = ({ database, limits, requireReadScope, watchRequest
 
   const exportPlants: RequestHandler = async (request, response) => {
     if (request.httpVersion === '1.0') throw new StoreError('requestNotHttp', NEEDS_CHUNKS);
-    const { format, tag, q: nameContains } = parseParameters(exportQuerySchema, request.query);
+    const { format, ...filter } = parseParameters(exportQuerySchema, request.query);
     const { tokenName: holder = '' } = response.locals;
     const progress = { rows: 0 };
     const { signal } = watchRequest(request, response);
-    const pieces = await open({ holder, format, tag, nameContains, progress, signal });
+    const pieces = await open({ holder, format, filter, progress, signal });
     response.setHeader('Content-Type', rowWriters[format].type);
     response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);
     if (request.method === 'HEAD') pieces.destroy();

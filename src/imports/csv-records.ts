@@ -74,8 +74,6 @@ export const createCsvParser = ({ delimiter, line: firstLine, maxRecordBytes }: 
       parser.end();
       return parsed();
     },
-    /** The number of lines up to the end. A line end begins another one. */
-    lines: (): number => firstLine + parser.info.lines - 1,
   };
 };
 

@@ -61,20 +61,20 @@ export const createImportBodyReader = (options: ImportBodyOptions) => {
     const { type, encoding } = readContentType(IMPORT_TYPES, withoutAlias(request.headers['content-type']));
     const decompress = bodyDecompressor(request);
     if (type === 'application/json')
-      return ({ signal }, onNoRows) => {
+      return ({ signal }) => {
         const whenAborted = aborted(signal, request).then(() => {
           throw signal.reason;
         });
-        return readElements(Promise.race([readArray(request, response), whenAborted]), onNoRows);
+        return readElements(Promise.race([readArray(request, response), whenAborted]));
       };
-    return (ending, onNoRows) => {
+    return (ending) => {
       const { signal } = ending;
       sendContinue(request, response);
       const pieces = streamBody(request, { signal, isCompressed: decompress !== undefined });
       const bytes = limitBytes(decompress ? decompress.stream(pieces) : pieces, maxBytes, signal);
       const text = decodeText(bytes, encoding);
       const onStalled = () => ending.abort(new StoreError('requestTooSlow', 'The body has had no row for too long.'));
-      const options = { maxLineBytes: bodies.limit, delimiter, onNoRows };
+      const options = { maxLineBytes: bodies.limit, delimiter };
       const rows = type === 'text/csv' ? readCsv(text, options) : readNdjson(text, options);
       return withTimer(rows, rowTimeout, onStalled);
     };

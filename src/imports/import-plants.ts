@@ -4,6 +4,7 @@ import {
   type ImportOptions,
   type ImportSummary,
   NO_COUNTS,
+  NO_ROWS,
   type PlantRow,
   type ReadRows,
   type RowError,
@@ -46,10 +47,6 @@ export const importPlants = async (
   let length = 0;
   let count = 0;
   let lastLine = 0;
-  let noRows: string | undefined;
-  const onNoRows = (message: string) => {
-    noRows = message;
-  };
 
   /** Sends the slice while the next one is read. */
   const stage = async () => {
@@ -76,7 +73,7 @@ export const importPlants = async (
   };
 
   const readAll = async () => {
-    for await (const rows of read(ending, onNoRows)) {
+    for await (const rows of read(ending)) {
       for (const row of rows) {
         if ('plant' in row) await add(row);
         else errors.push(row);
@@ -105,7 +102,8 @@ export const importPlants = async (
     const { errors: others, ...counts } = await store();
     isReusable = !hasTable;
     const failed = errors.length + counts.failed;
-    return { message: noRows, ...summarize({ ...counts, failed }, [...errors, ...others], options) };
+    const message = count + errors.length === 0 ? NO_ROWS : undefined;
+    return { message, ...summarize({ ...counts, failed }, [...errors, ...others], options) };
   } catch (error) {
     const isUnknown = error instanceof OutcomeUnknownError;
     throw new ImportInterruptedError(signal.aborted && !isUnknown ? signal.reason : error, errors, options);

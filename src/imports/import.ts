@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag, type NewPlant, newPlantSchema } from '../plants/plant.ts';
+import { flag, integerText, type NewPlant, newPlantSchema } from '../plants/plant.ts';
 
 /** A number for people, such as 10,000. */
 export const formatCount = (count: number): string => count.toLocaleString('en-US');
@@ -7,7 +7,6 @@ export const formatCount = (count: number): string => count.toLocaleString('en-U
 /** The maximum number of rows that may fail. A response lists one more: the row that stopped the import. */
 export const MAX_ERRORS = 10_000;
 export const DEFAULT_MAX_ERRORS = 1000;
-const MAX_ERRORS_WRONG = `must be an integer from 0 to ${MAX_ERRORS}`;
 
 export const CONFLICT_MODES = ['error', 'skip', 'replace'] as const;
 
@@ -22,11 +21,7 @@ export const importQuerySchema = z.strictObject({
     ),
   dryRun: flag.describe('Checks everything and stores nothing'),
   atomic: flag.describe('Stores all rows or, if one fails, none'),
-  maxErrors: z
-    .string({ error: MAX_ERRORS_WRONG })
-    .regex(/^(0|[1-9]\d{0,4})$/, { error: MAX_ERRORS_WRONG, abort: true })
-    .transform(Number)
-    .pipe(z.int().min(0).max(MAX_ERRORS, MAX_ERRORS_WRONG))
+  maxErrors: integerText(0, MAX_ERRORS)
     .default(DEFAULT_MAX_ERRORS)
     .describe('If more rows than this fail, nothing is stored'),
   delimiter: z
@@ -82,14 +77,13 @@ export type RowError = ImportSummary['errors'][number];
 export type ImportRow = PlantRow | RowError;
 
 /** Reads the rows of an import, some at a time. Throws once the import is ended, even while it waits for bytes; may end it. */
-export type ReadRows = (ending: AbortController, onNoRows: OnNoRows) => AsyncIterable<ImportRow[]>;
-
-/** Called at the end of a file that has no rows, not even failed ones, with a sentence that says what it has. */
-export type OnNoRows = (message: string) => void;
+export type ReadRows = (ending: AbortController) => AsyncIterable<ImportRow[]>;
 
 /** What may have happened to a file that is a single line. */
 export const LINE_ENDS_LOST =
   'If line ends were lost on the way: curl -d removes them, curl --data-binary and -T keep them.';
+
+export const NO_ROWS = `The file has no rows: it is empty, or has only a header row or blank lines. ${LINE_ENDS_LOST}`;
 
 export type ImportCounts = Pick<ImportSummary, 'created' | 'replaced' | 'skipped' | 'failed'>;
 

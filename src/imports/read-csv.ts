@@ -4,7 +4,7 @@ import { MAX_INT64, MIN_INT64, plantSchema } from '../plants/plant.ts';
 import { quoteValue } from '../quote-value.ts';
 import { createCsvHead, toColumnName } from './csv-head.ts';
 import { type CsvFields, type CsvRecord, createCsvParser } from './csv-records.ts';
-import { type ImportRow, LINE_ENDS_LOST, type OnNoRows } from './import.ts';
+import { type ImportRow, LINE_ENDS_LOST } from './import.ts';
 import { inTurns } from './take-turns.ts';
 import { toRow } from './to-row.ts';
 
@@ -34,11 +34,7 @@ const csvPlantSchema = plantSchema.extend({
     .pipe(z.int64({ error: describeCsvId })),
 });
 
-type CsvOptions = {
-  maxLineBytes: number;
-  delimiter?: string | undefined;
-  onNoRows?: OnNoRows | undefined;
-};
+type CsvOptions = { maxLineBytes: number; delimiter?: string | undefined };
 
 /**
  * Reads plants from CSV (RFC 4180) with a header row that names at least the columns `id` and `name`. An empty `tag` field
@@ -47,13 +43,12 @@ type CsvOptions = {
  */
 export async function* readCsv(
   text: AsyncIterable<string>,
-  { maxLineBytes, delimiter, onNoRows }: CsvOptions,
+  { maxLineBytes, delimiter }: CsvOptions,
 ): AsyncGenerator<ImportRow[]> {
   const head = createCsvHead(delimiter);
   let parser: ReturnType<typeof createCsvParser> | undefined;
   let columns: Columns | undefined;
   let separator = ',';
-  let hasRows = false;
   const recordsIn = function* (piece: string | undefined): Generator<CsvRecord | undefined> {
     let arrived = piece ?? '';
     if (parser === undefined) {
@@ -75,21 +70,14 @@ export async function* readCsv(
       else yield toCsvRow(record, columns);
     }
   };
-  for await (const rows of inTurns(withEnd(text), rowsIn)) {
-    hasRows ||= rows.length > 0;
-    yield rows;
-  }
+  yield* inTurns(withEnd(text), rowsIn);
   if (columns === undefined) throw headerWrong('The CSV has no header row.');
-  if (!hasRows) onNoRows?.(parser?.lines() === 1 ? ONLY_LINE : ONLY_HEADER);
 }
 
 async function* withEnd(text: AsyncIterable<string>): AsyncGenerator<string | undefined> {
   yield* text;
   yield undefined;
 }
-
-const ONLY_HEADER = 'The file has no rows: it has only a header row.';
-const ONLY_LINE = `The file has no rows: it is a single line, its header row. ${LINE_ENDS_LOST}`;
 
 /** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */
 type Columns = { id: number; name: number; tag: number; count: number };

@@ -1,7 +1,7 @@
 import { parseJsonText } from '../bodies/exact-json.ts';
 import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
-import { formatCount, type ImportRow, LINE_ENDS_LOST, type OnNoRows } from './import.ts';
+import { formatCount, type ImportRow, LINE_ENDS_LOST } from './import.ts';
 import { inTurns } from './take-turns.ts';
 import { toRow, toRowError } from './to-row.ts';
 
@@ -15,9 +15,8 @@ const BLANK = /^[ \t]*$/;
  */
 export async function* readNdjson(
   text: AsyncIterable<string>,
-  { maxLineBytes, onNoRows }: { maxLineBytes: number; onNoRows?: OnNoRows | undefined },
+  { maxLineBytes }: { maxLineBytes: number },
 ): AsyncGenerator<ImportRow[]> {
-  let hasRows = false;
   let line = 0;
   /** What has arrived of a line without its end. */
   let rest = '';
@@ -34,11 +33,7 @@ export async function* readNdjson(
     // A line that is too long already, even without the CR of a CRLF, need not grow.
     if (rest.length <= maxLineBytes + 1) rest += piece.slice(start);
   };
-  for await (const rows of inTurns(endLastLine(text), rowsIn)) {
-    hasRows ||= rows.length > 0;
-    yield rows;
-  }
-  if (!hasRows) onNoRows?.('The file has no rows: it is empty or has only blank lines.');
+  yield* inTurns(endLastLine(text), rowsIn);
 }
 
 async function* endLastLine(text: AsyncIterable<string>): AsyncGenerator<string> {
@@ -99,9 +94,8 @@ export const parseArray = (text: string): unknown[] => {
 };
 
 /** Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. */
-export async function* readElements(array: Promise<unknown[]>, onNoRows?: OnNoRows): AsyncGenerator<ImportRow[]> {
+export async function* readElements(array: Promise<unknown[]>): AsyncGenerator<ImportRow[]> {
   const elements = await array;
-  if (elements.length === 0) onNoRows?.('The file has no rows: its array is empty.');
   yield* inTurns([elements], function* () {
     for (const [index, element] of elements.entries())
       yield toRow(index + 1, newPlantSchema, 'The element', () => element);

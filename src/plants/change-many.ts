@@ -1,6 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import type { PlantChange } from './plant.ts';
-import { matching, type PlantFilter } from './plant-pages.ts';
+import type { PlantChange, PlantFilter } from './plant.ts';
+import { matching } from './plant-pages.ts';
 
 /** The plants that match; with a `limit` only so many, the first in the order of ids. `change`: by default they are deleted. */
 export type ManyRequest = { filter: PlantFilter; limit?: number | undefined; change?: PlantChange | undefined };

@@ -49,22 +49,16 @@ export const createInsertPlants = ({ database, isDistributed, responses, toError
     try {
       return await (plants.some(({ keyed }) => keyed) ? insertKeyed(plants) : insertPlain(plants));
     } catch (error) {
-      if (isRowRefusal(error) && plants.length > 1) return inHalves(plants, insertPlants);
+      // On their own, so that a row that PostgreSQL rejects fails alone.
+      const middle = plants.length >> 1;
+      if (isRowRefusal(error) && middle > 0)
+        return [...(await insertPlants(plants.slice(0, middle))), ...(await insertPlants(plants.slice(middle)))];
       const failure = await toError(error);
       return plants.map(() => failure);
     }
   };
 
   return insertPlants;
-};
-
-/** Stores the halves of a batch on their own, so that a row that PostgreSQL rejects fails alone. */
-export const inHalves = async <Row, Result>(
-  rows: readonly Row[],
-  store: (rows: readonly Row[]) => Promise<Result[]>,
-): Promise<Result[]> => {
-  const middle = rows.length >> 1;
-  return [...(await store(rows.slice(0, middle))), ...(await store(rows.slice(middle)))];
 };
 
 /** The first plant of each id, sorted by it, so that concurrent statements with the same ids do not deadlock. */

@@ -1,16 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { MAX_LIMIT, MIN_INT64 } from './plant.ts';
+import { MAX_LIMIT, MIN_INT64, type PlantFilter } from './plant.ts';
 
 /** At most `limit` plants with ids above `after`, in the order of ids. */
 export type PageRequest = { limit: number; after?: bigint | undefined };
-
-/** Only plants with one of these ids, with this tag, and with this text in their name. */
-export type PlantFilter = {
-  ids?: bigint[] | undefined;
-  tag?: string | undefined;
-  nameContains?: string | undefined;
-};
 
 /** Plants in the order of their ids, column by column. */
 export type PlantPage = {
@@ -100,12 +93,12 @@ const plantsFrom = (first: Prisma.Sql | bigint, after: Prisma.Sql, limit: number
 export const selectPlants = (filter: PlantFilter): Prisma.Sql =>
   Prisma.sql`SELECT id, name, tag FROM plants WHERE ${matching(filter)} ORDER BY id`;
 
-export const matching = ({ ids, tag, nameContains }: PlantFilter): Prisma.Sql => {
+export const matching = ({ id: ids, tag, q }: PlantFilter): Prisma.Sql => {
   const conditions = [
     Prisma.sql`TRUE`,
     ...(ids === undefined ? [] : [Prisma.sql`id = ANY(${`{${ids}}`}::bigint[])`]),
     ...(tag === undefined ? [] : [Prisma.sql`hashtextextended(tag, 0) = hashtextextended(${tag}, 0) AND tag = ${tag}`]),
-    ...(nameContains === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(nameContains)}`]),
+    ...(q === undefined ? [] : [Prisma.sql`name ILIKE ${likePattern(q)}`]),
   ];
   return Prisma.join(conditions, ' AND ');
 };

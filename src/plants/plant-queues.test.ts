@@ -61,7 +61,7 @@ describe('bytes of a waiting request', () => {
       (service) => service.change({ id: 1n, change: { name: long, tag: null } }, stays),
       20_000,
     ],
-    ['search', 'searches', (service) => service.list({ limit: 1000, tag: long, nameContains: long }, stays), 40_000],
+    ['search', 'searches', (service) => service.list({ limit: 1000, tag: long, q: long }, stays), 40_000],
     ['list a page', 'pages', (service) => service.list({ limit: 1000 }, stays), 0],
   ];
   test.each(cases)('%s', async (_title, name, request, bytes) => {

@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
+import type { z } from 'zod';
 import { type BodyLimits, createBodyReader, parseJson } from '../bodies/read-json-body.ts';
 import { StoreError } from '../errors.ts';
 import { handleOtherMethods } from '../http/handle-error.ts';
@@ -42,15 +43,10 @@ const acceptPatch = { 'Accept-Patch': PATCH_TYPES.join(', ') };
 export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) => {
   const { plants, requireReadScope, requireWriteScope, requireBothScopes, readKey, bodies } = options;
   const { hold } = bodies;
-  const readJson = createBodyReader({ ...bodies, parse: parseJson, mediaTypes: ['application/json'] });
-  const readMergePatch = createBodyReader({ ...bodies, parse: parseJson, mediaTypes: PATCH_TYPES });
-  // Separate functions, because a handler that waits for the database keeps all its variables in memory.
-  const readNewPlant = async (request: Request, response: Response) =>
-    parseBody(newPlantSchema, await readJson(request, response));
-  const readPlant = async (request: Request, response: Response) =>
-    parseBody(plantSchema, await readJson(request, response));
-  const readPlantPatch = async (request: Request, response: Response) =>
-    parseBody(plantPatchSchema, await readMergePatch(request, response));
+  const readerOf = <Schema extends z.ZodType>(schema: Schema, mediaTypes = ['application/json']) =>
+    createBodyReader({ ...bodies, mediaTypes, parse: (bytes) => parseBody(schema, parseJson(bytes)) });
+  const [readNewPlant, readPlant] = [readerOf(newPlantSchema), readerOf(plantSchema)];
+  const readPlantPatch = readerOf(plantPatchSchema, PATCH_TYPES);
   const readId = ({ params }: Request, { locals }: Response) => {
     const { id } = parseParameters(plantPathSchema, params);
     locals.plantId = id;
@@ -80,8 +76,8 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
   router
     .route('/plants')
     .get(requireReadScope, async (request, response) => {
-      const { limit, cursor, id: ids, tag, q } = parseParameters(plantQuerySchema, request.query);
-      const page = await plants.list({ limit, after: cursor, ids, tag, nameContains: q }, isAbandoned(response));
+      const { cursor: after, ...query } = parseParameters(plantQuerySchema, request.query);
+      const page = await plants.list({ after, ...query }, isAbandoned(response));
       const lastId = page.ids.at(-1);
       if (page.hasNext && lastId !== undefined) response.set('Link', linkToNext(request, cursorAfter(lastId)));
       sendJsonText(response, representPage(page), hold);
@@ -102,8 +98,8 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
   router
     .route('/plants/count')
     .get(requireReadScope, async (request, response) => {
-      const { tag, q } = parseParameters(plantCountQuerySchema, request.query);
-      const count = await plants.count({ filter: { tag, nameContains: q } }, isAbandoned(response));
+      const filter = parseParameters(plantCountQuerySchema, request.query);
+      const count = await plants.count({ filter }, isAbandoned(response));
       sendCount(response, { count });
     })
     .all(handleOtherMethods());
@@ -146,8 +142,8 @@ const readMany = (request: Request) => {
     throw new StoreError('parameterWrong', 'If-Match and If-None-Match are for a single plant: /plants/{id}.');
   if (readIdempotencyKey(request) !== undefined)
     throw new StoreError('keyNotSupported', 'A change of many plants takes no Idempotency-Key. Nothing was changed.');
-  const { limit, dryRun, id: ids, tag, q } = parseParameters(manyPlantsQuerySchema, request.query);
-  return { filter: { ids, tag, nameContains: q }, limit, dryRun };
+  const { limit, dryRun, ...filter } = parseParameters(manyPlantsQuerySchema, request.query);
+  return { filter, limit, dryRun };
 };
 
 /** A link to the next page of the same list (RFC 8288), relative to it, since a proxy may strip a prefix of its path. */

@@ -84,7 +84,7 @@ test('a page that is read twice, because it has a long plant, has one deadline',
   await pass(limits.deadline - 900 - 1);
   expect(failure).toEqual({});
   await pass(1);
-  expect(failure).toEqual({ name: 'DatabaseTimeoutError' });
+  expect(failure).toEqual({ name: 'DatabaseUnreachableError' });
 });
 
 test.each([{ name: 'Fir' }, 'delete'] as const)(
@@ -234,7 +234,7 @@ describe('a plant that is too long to share a statement', () => {
     const found = find(101n);
     await turn();
     await pass(limits.deadline);
-    expect(await found).toBe('DatabaseTimeoutError');
+    expect(await found).toBe('DatabaseUnreachableError');
     long[0]?.end();
   });
 });

@@ -1,13 +1,13 @@
 import { type BatchLimits, createBatchQueue, type ObserveQueue } from '../batching/batch-queue.ts';
 import { createStatementQueue } from '../batching/queues.ts';
 import { isStatementTimeout, OutcomeUnknownError } from '../database/database-error.ts';
-import { DatabaseTimeoutError, startTimer } from '../database/within-time.ts';
+import { lateRead, startTimer } from '../database/within-time.ts';
 import { isOfKind, StoreError } from '../errors.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import type { ManyRequest } from './change-many.ts';
 import { createLockedPlants } from './locked-plants.ts';
-import { type NewPlant, plantUnknown, type StoredPlant, textBytes } from './plant.ts';
-import type { PageRequest, PlantFilter, PlantPage } from './plant-pages.ts';
+import { type NewPlant, type PlantFilter, plantUnknown, type StoredPlant, textBytes } from './plant.ts';
+import type { PageRequest, PlantPage } from './plant-pages.ts';
 import type { ChangeRequest, PlantRepository } from './plant-repository.ts';
 
 /**
@@ -36,7 +36,6 @@ const CHANGE_TOO_SLOW =
   'The change took too long; nothing was changed. Add a limit, and repeat the request until it changes none.';
 const MANY_UNKNOWN =
   'The database was lost or took too long. The outcome is unknown: plants may have been changed. Count those that match before you send the request again.';
-const lateRead = () => new DatabaseTimeoutError();
 const lateWrite = () => new OutcomeUnknownError(LATE);
 const lateSearch = () => new StoreError('searchTooSlow');
 
@@ -87,12 +86,12 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   const tagSearches = createStatementQueue({ ...settingsOf('searches', lateSearch), name: 'tagSearches' });
 
   const search = <Result>(
-    { tag, nameContains }: PlantFilter,
+    { tag, q }: PlantFilter,
     send: () => Promise<Result>,
     isAbandoned: IsAbandoned,
   ): Promise<Result> => {
-    const queue = tag !== undefined && nameContains === undefined ? tagSearches : searches;
-    const bytes = textBytes({ name: nameContains, tag });
+    const queue = tag !== undefined && q === undefined ? tagSearches : searches;
+    const bytes = textBytes({ name: q, tag });
     return queue({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch(throwSearchTimeout());
   };
 
@@ -130,11 +129,11 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
 
     /** @throws {StoreError} 1505 */
     list: async (request: PageRequest & PlantFilter, isAbandoned: IsAbandoned): Promise<PlantPage> => {
-      const { ids, tag, nameContains, ...page } = request;
+      const { id, tag, q, ...page } = request;
       const send = () => repository.search(request);
-      if (tag !== undefined || nameContains !== undefined) return search(request, send, isAbandoned);
+      if (tag !== undefined || q !== undefined) return search(request, send, isAbandoned);
       const timeLeft = startTimer(limits.pages.deadline);
-      const shared = ids ? undefined : await pages.add(page, isAbandoned);
+      const shared = id ? undefined : await pages.add(page, isAbandoned);
       return shared ?? longReads({ send, bytes: 0, timeout: timeLeft(), isAbandoned });
     },
 
@@ -155,7 +154,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
         if (timeLeft() < limits.statementTimeout) throw new StoreError('overloaded');
         return repository.changeMany(request);
       };
-      const bytes = textBytes({ name: filter.nameContains, tag: filter.tag }) + textBytes(change);
+      const bytes = textBytes({ name: filter.q, tag: filter.tag }) + textBytes(change);
       return searches({ send, bytes, timeout: timeLeft(), isAbandoned })
         .catch((error) => Promise.reject(isOfKind(error, 'searchTooSlow') ? lateWrite() : error))
         .catch(throwSearchTimeout(CHANGE_TOO_SLOW))

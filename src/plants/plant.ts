@@ -92,10 +92,10 @@ const int64Text = (error: string) =>
     .transform(BigInt)
     .pipe(z.int64({ error }));
 
-const limitText = (max: number) => {
-  const error = `must be an integer from 1 to ${max}`;
-  const digits = z.string({ error }).regex(/^[1-9]\d{0,5}$/, { error, abort: true });
-  return digits.transform(Number).pipe(z.int().min(1).max(max, error));
+export const integerText = (min: number, max: number) => {
+  const error = `must be an integer from ${min} to ${max}`;
+  const digits = z.string({ error }).regex(/^(0|[1-9]\d{0,5})$/, { error, abort: true });
+  return digits.transform(Number).pipe(z.int().min(min, error).max(max, error));
 };
 
 /** A parameter that is `true` or `false`. */
@@ -126,7 +126,7 @@ export const noQuerySchema = z.strictObject({});
 
 /** The query of `GET /plants`. The parameters have no examples, because Swagger UI would fill them in. */
 export const plantQuerySchema = z.strictObject({
-  limit: limitText(MAX_LIMIT).default(DEFAULT_LIMIT).describe('The maximum number of plants on a page'),
+  limit: integerText(1, MAX_LIMIT).default(DEFAULT_LIMIT).describe('The maximum number of plants on a page'),
   cursor: cursor.optional().meta({
     description:
       'Where the page starts. Use the URL in the Link header of the previous page; do not construct cursors.',
@@ -146,6 +146,9 @@ export const plantQuerySchema = z.strictObject({
     .describe('Only plants whose name contains this text, ignoring case'),
 });
 
+/** Only plants with one of these ids, with this tag, and with this text in their name. */
+export type PlantFilter = Partial<Pick<z.output<typeof plantQuerySchema>, 'id' | 'tag' | 'q'>>;
+
 /** The query of `GET /plants/count`. */
 export const plantCountQuerySchema = plantQuerySchema.pick({ tag: true, q: true });
 
@@ -153,7 +156,7 @@ export const plantCountQuerySchema = plantQuerySchema.pick({ tag: true, q: true 
 export const manyPlantsQuerySchema = plantQuerySchema
   .pick({ tag: true, id: true, q: true })
   .extend({
-    limit: limitText(MAX_CHANGED)
+    limit: integerText(1, MAX_CHANGED)
       .optional()
       .describe('Only so many plants, the first in the order of ids: repeat the request until it changes none'),
     dryRun: flag.describe('Counts the plants and changes nothing'),

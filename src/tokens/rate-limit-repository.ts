@@ -22,14 +22,13 @@ export const endedWindows = (seconds: number): ExpiredRows => ({
  * first request of a key. It is measured on PostgreSQL's clock; one that ends too far in the future began before that
  * clock was set back.
  */
-export const createRateLimitRepository = ({ database, seconds }: { database: Database; seconds: number }) => {
+export const createRequestCounter = ({ database, seconds }: { database: Database; seconds: number }) => {
   const length = lengthOf(seconds);
-  return {
-    /** Adds a request to each of these keys, of which some may be the same. @returns the totals including it */
-    add: async (keys: string[]): Promise<Total[]> => {
-      // In the order of keys, so that concurrent statements do not deadlock.
-      // In ON CONFLICT, Citus takes neither subqueries, functions such as now() nor parameters: the row to insert tells the time.
-      const rows = await database.$queryRaw<(Total & { key: string })[]>`
+  /** Adds a request to each of these keys, of which some may be the same. @returns the totals including it */
+  return async (keys: string[]): Promise<Total[]> => {
+    // In the order of keys, so that concurrent statements do not deadlock.
+    // In ON CONFLICT, Citus takes neither subqueries, functions such as now() nor parameters: the row to insert tells the time.
+    const rows = await database.$queryRaw<(Total & { key: string })[]>`
         INSERT INTO rate_limits AS counter (key, points, expire)
         SELECT key, count(*), ${present} + ${length} FROM unnest(${keys}::text[]) AS added (key) GROUP BY key ORDER BY key
         ON CONFLICT (key) DO UPDATE SET
@@ -37,13 +36,12 @@ export const createRateLimitRepository = ({ database, seconds }: { database: Dat
           expire = CASE WHEN counter.expire > EXCLUDED.expire - ${length}
             THEN least(counter.expire, EXCLUDED.expire) ELSE EXCLUDED.expire END
         RETURNING key, points AS requests, (expire - ${present})::int AS "endsIn"`;
-      const totals = new Map(rows.map((row) => [row.key, row]));
-      // The total of a key is that of its last request.
-      const lastFirst = keys.toReversed().map((key) => {
-        const total = totals.get(key) as Total;
-        return { requests: total.requests--, endsIn: total.endsIn };
-      });
-      return lastFirst.reverse();
-    },
+    const totals = new Map(rows.map((row) => [row.key, row]));
+    // The total of a key is that of its last request.
+    const lastFirst = keys.toReversed().map((key) => {
+      const total = totals.get(key) as Total;
+      return { requests: total.requests--, endsIn: total.endsIn };
+    });
+    return lastFirst.reverse();
   };
 };

@@ -36,7 +36,7 @@ const useAll = async () => {
   await repository.findByIds([first.id, 999_999n]);
   await repository.find(first.id);
   await repository.list([{ limit: 10 }, { limit: 20, after: 3n }]);
-  await repository.search({ limit: 10, nameContains: 'Fir' });
+  await repository.search({ limit: 10, q: 'Fir' });
   await repository.change({ id: first.id, change: { name: 'Yew' } });
   await repository.change({ id: first.id, change: { name: 'Oak' }, preconditions: { ifNoneMatch: ['"x"'] } });
   await repository.change({ id: first.id, change: 'delete', keyed: keyed(`f${first.id}`.padStart(8, '0')) });

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { openRowStream } from '../../src/database/row-stream.ts';
 import { createPlantExports } from '../../src/exports/export-plants.ts';
-import type { PlantFilter } from '../../src/plants/plant-pages.ts';
+import type { PlantFilter } from '../../src/plants/plant.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
 import { otherSessions } from '../support/other-sessions.ts';
@@ -138,7 +138,7 @@ describe('a stream of rows', () => {
 const startExports = (signal = new AbortController().signal) => {
   const exports = createPlantExports({ database: options(SILENCE), limit: 1 });
   const openExport = (filter: PlantFilter = {}) =>
-    exports.open({ holder: '', format: 'csv', progress: { rows: 0 }, signal, ...filter });
+    exports.open({ holder: '', format: 'csv', filter, progress: { rows: 0 }, signal });
   return { exports, openExport };
 };
 
@@ -172,7 +172,7 @@ describe('an export has its slot until its stream closes', () => {
 
 describe('an export whose first plant takes too long', () => {
   test.each([
-    [{ nameContains: 'Fir' }, { kind: 'searchTooSlow' }],
+    [{ q: 'Fir' }, { kind: 'searchTooSlow' }],
     [{ tag: 'Abies' }, { kind: 'searchTooSlow' }],
     [{}, { name: 'SilenceError' }],
   ])('with the filter %j fails with %j', async (filter, failure) => {

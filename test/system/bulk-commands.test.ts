@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { NO_ROWS } from '../../src/imports/import.ts';
 import { lockTable, waitForBlocked } from '../support/lock-table.ts';
 import { runCommand, spawnWithInput } from '../support/store-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -209,11 +210,7 @@ describe('plant-store import', () => {
       writeFileSync(path('b.ndjson'), ndjson([1, 2]));
       writeFileSync(path('c.ndjson.gz'), gzipSync(''));
       writeFileSync(path('d.json'), '[]');
-      const message = [
-        `${path('a.csv')}: The file has no rows: it has only a header row.`,
-        `${path('c.ndjson.gz')}: The file has no rows: it is empty or has only blank lines.`,
-        `${path('d.json')}: The file has no rows: its array is empty.`,
-      ].join('\n');
+      const message = ['a.csv', 'c.ndjson.gz', 'd.json'].map((name) => `${path(name)}: ${NO_ROWS}`).join('\n');
       const files = ['a.csv', 'b.ndjson', 'c.ndjson.gz', 'd.json'].map(path);
       const { code, stdout, stderr } = await run('import', ...files, ...words);
       expect([code, stderr]).toEqual([1, `${message}\nNot every file has rows.\n`]);

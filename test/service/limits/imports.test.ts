@@ -140,7 +140,7 @@ describe('a body without a row', () => {
     });
     const response = { locals: {}, destroyed: false } as unknown as Response;
     const ending = new AbortController();
-    const rows = read(request as unknown as Request, response)(ending, () => {});
+    const rows = read(request as unknown as Request, response)(ending);
     let count = 0;
     let code: number | undefined;
     const reading = (async () => {
