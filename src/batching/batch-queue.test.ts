@@ -44,8 +44,10 @@ const start = (overrides: Partial<BatchLimits> = {}) => {
       const end = (outcomes: Outcome[] = items.map(() => 'done')) => resolve(outcomes);
       batches.push({ ids: items.map(({ id }) => id), end });
     });
+  const refused = new Set<number>();
   const { add } = createBatchQueue<Item, string>({
     run,
+    refuse: ({ id }) => (refused.has(id) ? Object.assign(new Error(), { name: 'Refused' }) : undefined),
     bytesOf: ({ text }) => 2 * text.length,
     lateError: () => new RangeError(),
     limits: { ...limits, ...overrides },
@@ -60,6 +62,7 @@ const start = (overrides: Partial<BatchLimits> = {}) => {
   };
   return {
     sent,
+    refused,
     add: (id: number, text = '', isAbandoned?: () => boolean, timeout?: number) =>
       add({ id, text }, isAbandoned, timeout).catch((error: Error) => error.name),
     end: async (index: number, outcomes?: Outcome[]) => {
@@ -83,6 +86,20 @@ describe('createBatchQueue', () => {
     expect(sent()).toEqual([[1], [2, 3, 4]]);
     await end(1);
     expect(await Promise.all(results)).toEqual(['done', 'done', 'done', 'done']);
+  });
+
+  test('does not send an item that is refused by then', async () => {
+    const { add, sent, end, refused } = start();
+    const results = [add(1)];
+    await turn();
+    results.push(add(2), add(3));
+    refused.add(2);
+    await end(0);
+    await end(1);
+    expect([await Promise.all(results), sent()]).toEqual([
+      ['done', 'Refused', 'done'],
+      [[1], [3]],
+    ]);
   });
 
   test('gives each item its own outcome', async () => {

@@ -30,6 +30,15 @@ test('a service exits at once on a second signal, unless that comes within a sec
   stopped();
 });
 
+test('a service logs an uncaught exception and exits', async () => {
+  const exit = jest.spyOn(process, 'exit').mockImplementation((() => {}) as never);
+  const fatal = jest.fn();
+  void waitForStopSignal({ ...log, logger: { fatal } } as never, { shutdownDelay: 0, shutdownTimeout: 1 });
+  process.emit('uncaughtException', new Error('a bug'));
+  await setImmediate();
+  expect([fatal.mock.calls, exit.mock.calls]).toEqual([[[{ err: new Error('a bug') }, 'uncaught exception']], [[1]]]);
+});
+
 test('a service that has not stopped after SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT exits', async () => {
   jest.useFakeTimers();
   const exit = jest.spyOn(process, 'exit').mockImplementation((() => {}) as never);

@@ -87,6 +87,11 @@ describe('readConfig', () => {
     );
   });
 
+  test.each(['http://collector:4318', 'http://collector:4318/'])('traces go to /v1/traces of %s', (endpoint) => {
+    const { tracing } = readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+    expect(tracing?.url).toBe('http://collector:4318/v1/traces');
+  });
+
   test('IMPORT_LIMIT may be larger than any file', () => {
     expect(readConfig({ IMPORT_LIMIT: '9007199254740991' }).importLimit).toBe(Number.MAX_SAFE_INTEGER);
     expect(() => readConfig({ IMPORT_LIMIT: '9007199254740992' })).toThrow('IMPORT_LIMIT');

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { createHttpServer } from '../../src/server/http-server.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { blockedStatements } from '../support/lock-table.ts';
 import type { TestService } from '../support/test-service.ts';
@@ -115,6 +116,25 @@ describe('a connection whose request has its response before all of its body', (
     expect(await send(socket, BEFORE_BODY)).toMatch(OK);
     await waitUntil('its end', () => socket.closed);
     expect(await send(idle, READY)).toMatch(OK);
+  });
+
+  test('is read on, so that a client that writes first gets a response larger than the buffers of the system', async () => {
+    const size = 32 * 1_048_576;
+    const server = createHttpServer({
+      handler: (_request, response) => void response.setHeader('Connection', 'close').end(Buffer.alloc(size)),
+      requestTimeout: 10_000,
+    });
+    const socket = connect(await server.listen('127.0.0.1', 0), '127.0.0.1');
+    sockets.push(socket);
+    const head = Buffer.from(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${size}\r\n\r\n`);
+    await new Promise((resolve) => socket.pause().write(Buffer.concat([head, Buffer.alloc(size)]), resolve));
+    let received = 0;
+    socket.on('data', ({ length }) => {
+      received += length;
+    });
+    await once(socket.resume(), 'end');
+    expect(received).toBeGreaterThan(size);
+    await server.close({ delay: 0, timeout: 1000 });
   });
 
   test('gets no second response if the rest is not valid, and is closed', async () => {

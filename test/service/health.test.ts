@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
+import { otherSessions } from '../support/other-sessions.ts';
 import { onCitus, testUnless } from '../support/skip.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { useTestServices } from '../support/use-test-service.ts';
@@ -17,6 +18,15 @@ describe('GET /livez and GET /readyz', () => {
     expect((await service.agent.head('/readyz')).status).toBe(200);
     expect((await service.agent.get('/plants')).status).toBe(404);
     expect((await service.agent.get('/api/v1/plants')).status).toBe(401);
+  });
+
+  test('leave no connection behind when the service stops', async () => {
+    const service = await start();
+    expect((await service.agent.get('/readyz')).status).toBe(200);
+    await service.stopServer();
+    const sessions = async () => (await otherSessions(service.database)).length;
+    // PostgreSQL needs a moment to end a session; the pool would close an idle connection after 10 s.
+    await waitUntil('the end of all sessions', async () => (await sessions()) === 0, { patience: 5000 });
   });
 
   test('live but not ready if the database is not migrated, code 1502', async () => {

@@ -24,6 +24,16 @@ test('a new token is never in a file that others can read, as in a copied data f
   expect([readFileSync(file, 'utf8'), mode()]).toEqual([`${token}\n`, '600']);
 });
 
+test.each(['revoked_at', 'expires_at'])(
+  'a token whose %s has passed is not announced, and not replaced',
+  async (column) => {
+    const token = await ensureLocalToken(database.url, folder);
+    await database.query(`UPDATE tokens SET ${column} = now()`);
+    expect(await ensureLocalToken(database.url, folder)).toBeUndefined();
+    expect(readFileSync(file, 'utf8')).toBe(`${token}\n`);
+  },
+);
+
 test('the file of a known token is taken away from others', async () => {
   const token = await ensureLocalToken(database.url, folder);
   chmodSync(file, 0o666);

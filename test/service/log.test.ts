@@ -92,7 +92,7 @@ describe('the log has one line per request', () => {
     await request;
     await waitUntil('the log line', () => lineOf('gone') !== undefined);
     expect(lineOf('gone')).not.toHaveProperty('status');
-    expect(lineOf('gone')).toMatchObject({ level: 'info', msg: 'request aborted' });
+    expect(lineOf('gone')).toMatchObject({ level: 'info', client: '127.0.0.1', msg: 'request aborted' });
   });
 });
 

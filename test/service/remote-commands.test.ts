@@ -117,6 +117,9 @@ describe('import and export with a service', () => {
     writeFileSync(path('a.json.gz'), gzipSync(JSON.stringify([...long, { id: '1' }])));
     const { code, stdout } = await run(['import', path('a.json.gz'), '--json']);
     expect([code, JSON.parse(stdout)]).toMatchObject([1, { created: 40_000, failed: 1, errors: [{ line: 40_001 }] }]);
+    writeFileSync(path('c.json'), '[{"id":-1,"name":"T\xe4nnchen"}]', 'latin1');
+    expect((await run(['import', path('c.json'), '--encoding', 'latin1'])).code).toBe(0);
+    expect(await service.stored('-1')).toMatchObject({ name: 'Tännchen' });
     writeFileSync(path('b.json'), '{"id":1,"name":"Fir"}');
     const { stderr } = await run(['import', path('b.json')]);
     expect(stderr).toContain('The file is JSON, but not an array of plants. Nothing is stored.\n');

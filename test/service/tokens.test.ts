@@ -173,6 +173,16 @@ test('tokens are listed in the order of their creation', async () => {
   expect((await own.tokens.list()).map(({ name }) => name)).toEqual(['test', 'second', 'first', 'third']);
 });
 
+test('the text from before a rotation is valid no longer than the token', async () => {
+  const own = await start();
+  await own.tokens.rotate('test', 3_600_000);
+  const status = async () => (await own.request('get', '/plants/1')).status;
+  expect(await status()).toBe(404);
+  await own.database.query("UPDATE tokens SET expires_at = now() WHERE name = 'test'");
+  const later = await start({}, { databaseUrl: own.database.url });
+  expect((await later.agent.get('/plants/1').set('Authorization', `Bearer ${own.token}`)).status).toBe(401);
+});
+
 test('the database stores only the SHA-256 of a token', async () => {
   const [row] = await service.database.query("SELECT *, t::text AS everything FROM tokens t WHERE name = 'test'");
   expect(row?.hash).toEqual(Buffer.from(hashTokenText(service.token)));

@@ -22,8 +22,11 @@ test('npm start prints its URL and a curl command that stores a plant', async ()
   expect(store.token).toMatch(/^plant_[\w-]{43}$/);
   const { stdout } = await promisify(execFile)('sh', ['-c', store.curl]);
   expect(stdout).toBe('{"name":"Fir","tag":"Abies"}');
+  const headers = { Authorization: `Bearer ${store.token}`, 'Content-Type': 'application/json' };
+  await fetch(`${store.url}/plants`, { method: 'POST', headers, body: '{"id":2,"name":"Épicéa"}' });
+  expect(await (await fetch(`${store.url}/plants?q=éPICÉ`, { headers })).text()).toContain('"Épicéa"');
   expect(await store.stop()).toEqual({ code: 0, signal: null });
-  expect(store.output.text).toMatch(/"path":"\/plants","status":200.*\n.*"stopping".*\n.*"stopped"/);
+  expect(store.output.text).toMatch(/"path":"\/plants".*"status":200.*\n.*"stopping".*\n.*"stopped"/);
   // Its PostgreSQL has stopped, too.
   expect(existsSync(join(folder.path, 'postgres', 'PG_VERSION'))).toBe(true);
   expect(existsSync(join(folder.path, 'postgres', 'postmaster.pid'))).toBe(false);

@@ -42,8 +42,10 @@ test('two workers serve one port, log whole lines, and stop together', async () 
 test('the metrics include every worker, labelled with its number', async () => {
   const name = 'plant_store_http_request_duration_seconds_count';
   await Promise.all(Array.from({ length: 100 }, () => post()));
+  expect((await metrics()).value(name, { route: '/plants', status: '200' })).toBe(100);
+  await post();
   const { value } = await metrics();
-  expect(value(name, { route: '/plants', status: '200' })).toBe(100);
+  expect(value(name, { route: '/plants', status: '200' })).toBe(101);
   for (const worker of ['1', '2']) {
     expect(value(name, { worker })).toBeGreaterThan(0);
     expect(value('nodejs_eventloop_lag_p99_seconds', { worker })).toBeGreaterThan(0);
@@ -84,7 +86,7 @@ test('a stuck worker does not hide the metrics of the others', async () => {
   await waitUntil('the worker to answer', async () => (await up(String(worker))) === 1);
 });
 
-test('a worker that dies is replaced', async () => {
+test('a worker that dies is replaced, and so is the one that replaced it', async () => {
   await waitUntil('two workers', () => startedPids().length === 2);
   process.kill(startedPids()[0] ?? 0, 'SIGKILL');
   await waitUntil('a third worker', () => startedPids().length === 3);
@@ -97,6 +99,8 @@ test('a worker that dies is replaced', async () => {
     async () => (await metrics()).value('plant_store_build_info', { worker: '3' }) === 1,
   );
   expect((await metrics()).value('plant_store_build_info')).toBe(2);
+  process.kill(startedPids()[2] ?? 0, 'SIGKILL');
+  await waitUntil('a fourth worker', () => startedPids().length === 4);
   const statuses = await Promise.all(Array.from({ length: 40 }, () => post()));
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });
