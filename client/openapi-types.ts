@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: eb318f59421990d00871255f718113ab3b040a2ede4a8591a86d3d542356729c
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 86583cd192a104219e8de2d80f4c2d2b59ae538f2c171bf481225725ef5bebbc
 export interface paths {
     "/plants": {
         parameters: {

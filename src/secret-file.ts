@@ -11,7 +11,7 @@ export const writeSecretFile = (path: string, text: string): void => {
   } catch (error) {
     rmSync(unfinished, { force: true });
     // An error of writing, such as that of a full disk, does not say where.
-    throw Object.assign(error as Error, { path });
+    throw (error as NodeJS.ErrnoException).syscall ? Object.assign(error as Error, { path }) : error;
   }
 };
 

@@ -36,7 +36,7 @@ export const createService = async (options: ServiceOptions) => {
   const { requestLimits: limits = limitRequests(config) } = options;
   const warn = (message: string) => logger.warn(message);
   const onConnectionLost = ({ message }: Error) => warn(`a connection to the database was lost: ${message}`);
-  // Made below, once all that it reads is.
+  // `state` is made below, from the parts that it reads.
   const readState = () => state.read();
   const instruments = await createInstruments({ config, logger, worker, readState });
   const { observers, traceStatement, traceBulk: trace } = instruments;

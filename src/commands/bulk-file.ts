@@ -92,13 +92,13 @@ export const writeFileBytes = async (
   // A link may lead to a file that does not exist yet.
   const target = found
     ? await realpath(file)
-    : await readlink(file).then(
-        (path) => resolve(dirname(file), path),
+    : await Promise.all([realpath(dirname(file)), readlink(file)]).then(
+        (paths) => resolve(...paths),
         () => file,
       );
   // Random, because the process id is the same in every container.
   const temporary = `${target}.${randomBytes(6).toString('hex')}.part`;
-  const created = await open(temporary, 'wx', found?.mode).catch(failToWrite(file));
+  const created = await open(temporary, 'wx', found?.mode).catch(failToWrite(target));
   try {
     await write(created.createWriteStream({ flush: true }));
     await rename(temporary, target);
@@ -112,9 +112,9 @@ const printAll = async (chunks: AsyncIterable<Buffer>) => {
   for await (const chunk of chunks) await print(chunk);
 };
 
-/** Converts file system errors, which have a path or come from `write`. Rethrows others. */
+/** Converts file system errors, which have a path or a system call. Rethrows others. */
 export const failToWrite = (file: string) => (error: unknown) => {
   const { code, path, syscall, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') throw new OperationalError(`The folder ${dirname(file)} does not exist.`);
-  throw path || syscall === 'write' ? new OperationalError(`${file} cannot be written: ${message}`) : error;
+  throw path || syscall ? new OperationalError(`${file} cannot be written: ${message}`) : error;
 };

@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { constants, type FileHandle, open } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import { OperationalError } from '../errors.ts';
@@ -63,7 +63,7 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
       const size = await sizeOfAll(files);
       // Before anything is stored.
       await using errorFile = options.errors
-        ? await open(options.errors, 'a').catch(failToWrite(options.errors))
+        ? await open(options.errors, constants.O_WRONLY | constants.O_CREAT).catch(failToWrite(options.errors))
         : undefined;
       const startedAt = performance.now();
       const outcome = await interruptible((signal) => {

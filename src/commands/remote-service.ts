@@ -11,7 +11,7 @@ export type RemoteService = {
   /** With the base path, without a slash at the end. */
   url: string;
   token: string;
-  agent: http.Agent | undefined;
+  agent: http.Agent;
 };
 
 /** Whether a request was carried out. `refused`: the service itself responded, and its message says what became of it. */

@@ -27,7 +27,7 @@ export const dataFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => reso
 /**
  * Calls `use` with the URL of the database: DATABASE_URL, or that of the embedded PostgreSQL, which runs until then. By
  * default only the embedded one is migrated first, so that a token can be created before the first start: services of
- * another release may be using the database at DATABASE_URL.
+ * another release may be using the database at DATABASE_URL. `applied`: the migrations that this applied.
  * @throws {OperationalError}
  */
 export const withDatabase = async <Result>(

@@ -15,7 +15,11 @@ const REPEATABLE =
 test.each([
   ['none', [found({})], []],
   ['none if nothing is known of the database', [{ url: URL }], []],
-  ['a pooler', [found({}, POOLER)], ['imports need DIRECT_URL, a URL of PostgreSQL without a pooler']],
+  [
+    'a pooler',
+    [found({ mayCreateTemporary: false }, POOLER)],
+    ['imports need DIRECT_URL, a URL of PostgreSQL without a pooler'],
+  ],
   ['none if imports have a URL of their own', [found({ mayCreateTemporary: false }, POOLER), found({})], []],
   ['no temporary tables', [found({}, POOLER), found({ mayCreateTemporary: false })], [TEMPORARY]],
   ['a locale', [found({ ignoresCase: false })], [expect.stringMatching(/^searches by name take É and é/)]],

@@ -87,11 +87,12 @@ export const assertTimeLimits = ({ url, facts }: Omit<InspectedDatabase, 'variab
 
 /** @returns why requests will fail, or searches miss plants, for the log. Imports use the last of the databases */
 export const findObstacles = (databases: readonly Omit<InspectedDatabase, 'variable'>[]): string[] => {
-  const [facts, direct] = [databases[0]?.facts, databases.at(-1)];
+  const [facts, forImports] = [databases[0]?.facts, databases.at(-1)];
   return [
-    isPooled(direct?.url) && 'imports need DIRECT_URL, a URL of PostgreSQL without a pooler',
-    direct?.facts?.mayCreateTemporary === false &&
-      `imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO ${quoteIdentifier(direct.facts.role)}`,
+    isPooled(forImports?.url)
+      ? 'imports need DIRECT_URL, a URL of PostgreSQL without a pooler'
+      : forImports?.facts?.mayCreateTemporary === false &&
+        `imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO ${quoteIdentifier(forImports.facts.role)}`,
     facts?.ignoresCase === false &&
       'searches by name take É and é, or I and i, for different letters, because of the locale of the database. Move the plants to ' +
         "one with another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",

@@ -51,8 +51,10 @@ export const assertReadyToServe = async (pool: Pool): Promise<string> => {
      ${FROM_APPLIED}`,
   );
   const missing = missingFrom(rows);
-  const cause = new Error(`Missing migrations: ${missing.join(', ')}`);
-  if (missing.length > 0) throw new StoreError('databaseNotMigrated', undefined, { cause });
+  if (missing.length > 0) {
+    const cause = new Error(`Missing migrations: ${missing.join(', ')}`);
+    throw new StoreError('databaseNotMigrated', undefined, { cause });
+  }
   // The server may no longer be the primary: a failed write, which changes nothing here, closes the connection to it.
   if (rows.some(({ isReadOnly }) => isReadOnly)) await pool.query('DELETE FROM plants WHERE FALSE');
   if (rows[0]?.denied) throw new StoreError('databaseNotMigrated', `The role of the service lacks ${rows[0].denied}.`);

@@ -114,7 +114,7 @@ type ClusterOptions = { dataDir: string; binaries: Binaries; account: ServerAcco
 /** A PostgreSQL data directory and its server, a daemon that outlives the process that started it. */
 export const createCluster = ({ dataDir, binaries, account, walLevel }: ClusterOptions) => {
   // initdb and pg_ctl put their own path into a shell command without escaping.
-  if (/["$`\\]/.test(binaries.initdb))
+  if (/["`]|\$[\w{(*@#?!$-]|\\["`$\\]/.test(binaries.initdb))
     throw new OperationalError(
       `The embedded PostgreSQL cannot run in ${dirname(binaries.initdb)}: the path has ", $, \` or \\.`,
     );
@@ -133,10 +133,10 @@ export const createCluster = ({ dataDir, binaries, account, walLevel }: ClusterO
 
   /** Creates the data directory under another name and then renames it, so that an existing one is always complete. */
   const initialize = async () => {
-    if (existsSync(directory)) return;
     // initdb outlives a process that was killed, and may still write into the folder that it left.
     for (const name of readdirSync(dataDir).filter((name) => name.startsWith('postgres.new')))
       await rm(join(dataDir, name), { recursive: true, force: true }).catch(() => {});
+    if (existsSync(directory)) return;
     const name = `postgres.new-${randomBytes(6).toString('hex')}`;
     const unfinished = join(dataDir, name);
     mkdirSync(unfinished, { mode: 0o700 });

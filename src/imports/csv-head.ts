@@ -21,12 +21,13 @@ export const createCsvHead = (given?: string) => {
   let text = '';
   let line = 1;
 
-  /** Counts rows without a value instead of keeping them, because a file can begin with any number of them. */
-  const skipEmptyRows = () => {
+  /** Counts rows without a value or a quote instead of keeping them, because a file can begin with any number of them. */
+  const skipEmptyRows = (isLast: boolean) => {
     const [empty = ''] = /^[\r\n,;\t]*/.exec(text) ?? [];
+    const isAll = empty.length === text.length;
     // A CR at the end may be half of a CRLF.
-    const rows = empty.length === text.length ? empty.replace(/\r$/, '') : empty;
-    const start = 1 + Math.max(rows.lastIndexOf('\n'), rows.lastIndexOf('\r'));
+    const rows = isAll && !isLast ? empty.replace(/\r$/, '') : empty;
+    const start = isAll && isLast ? rows.length : 1 + Math.max(rows.lastIndexOf('\n'), rows.lastIndexOf('\r'));
     line += countLineEnds(text.slice(0, start));
     text = text.slice(start);
   };
@@ -39,7 +40,7 @@ export const createCsvHead = (given?: string) => {
      */
     add: (piece?: string): CsvStart | undefined => {
       text += piece ?? '';
-      skipEmptyRows();
+      skipEmptyRows(piece === undefined);
       if (piece !== undefined && text.length < MAX_HEAD && !LINE_END.test(text)) return undefined;
       const [row = '', content = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(text) ?? [];
       if (content.includes('\0')) throw new StoreError('bodyNotJson', WIDE);

@@ -83,7 +83,7 @@ export type ReadRows = (ending: AbortController) => AsyncIterable<ImportRow[]>;
 export const LINE_ENDS_LOST =
   'If line ends were lost on the way: curl -d removes them, curl --data-binary and -T keep them.';
 
-export const NO_ROWS = `The file has no rows: it is empty, or has only a header row or blank lines. ${LINE_ENDS_LOST}`;
+export const NO_ROWS = 'The file has no rows: it is empty, or has only a header row or blank lines.';
 
 export type ImportCounts = Pick<ImportSummary, 'created' | 'replaced' | 'skipped' | 'failed'>;
 

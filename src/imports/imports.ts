@@ -5,7 +5,7 @@ import type { BodyLimits } from '../bodies/read-json-body.ts';
 import { closeIfUnread, handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { sendJsonText } from '../http/send-json.ts';
-import { importQuerySchema } from './import.ts';
+import { importQuerySchema, LINE_ENDS_LOST, NO_ROWS } from './import.ts';
 import { createImportBodyReader } from './import-body.ts';
 import { createImportSessions, type ImportDatabase } from './import-session.ts';
 import { createImporter } from './importer.ts';
@@ -35,6 +35,7 @@ export const createImports = (options: ImportsOptions) => {
     const ending = watchRequest(request, response);
     const read = readRows(request, response, query.delimiter);
     const { isAccepted, ...summary } = await importer.run({ token, query, read, ending, log: request.log });
+    if (summary.message === NO_ROWS) summary.message = `${NO_ROWS} ${LINE_ENDS_LOST}`;
     // The import stopped early because too many rows failed.
     closeIfUnread(request, response);
     response.status(isAccepted ? 200 : 400);

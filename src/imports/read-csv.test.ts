@@ -262,6 +262,13 @@ describe('CSV', () => {
       expect(await csv(file, [size])).toMatchObject([{ line, plant: { id: 1n, name: 'Fir' } }]);
   });
 
+  test.each([';;', ';;\r', '\n,\r\n,'])('nor are they a header row: %j', async (file) => {
+    for (const size of [1, 100])
+      await expect(csv(file, [size])).rejects.toMatchObject({
+        message: expect.stringMatching(/^The CSV has no header row/),
+      });
+  });
+
   test('a row may have as many bytes as the limit', async () => {
     const rows = await csv(`id,name\n1,${'x'.repeat(LIMIT - 1)}\n`, [65_536]);
     expect(rows).toMatchObject([{ plant: { id: 1n } }]);

@@ -110,6 +110,7 @@ export const commonHeaders = {
 
 /** The headers that any response of an operation that needs a token may have (draft-ietf-httpapi-ratelimit-headers-10). */
 export const rateLimitHeaders = {
-  RateLimit: 'the remaining requests, and the seconds until the limit resets: `"default";r=42;t=30`',
+  RateLimit:
+    'the remaining requests, and the seconds until the limit resets: `"default";r=42;t=30`. In the 429 after too many wrong tokens `"wrong-tokens"`',
   'RateLimit-Policy': 'the maximum number of requests, and the length of the window in seconds: `"default";q=600;w=60`',
 };

@@ -22,7 +22,7 @@ export const endedWindows = (seconds: number): ExpiredRows => ({
  * first request of a key. It is measured on PostgreSQL's clock; one that ends too far in the future began before that
  * clock was set back.
  */
-export const createRequestCounter = ({ database, seconds }: { database: Database; seconds: number }) => {
+export const createRateLimitRepository = ({ database, seconds }: { database: Database; seconds: number }) => {
   const length = lengthOf(seconds);
   /** Adds a request to each of these keys, of which some may be the same. @returns the totals including it */
   return async (keys: string[]): Promise<Total[]> => {

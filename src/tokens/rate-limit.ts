@@ -4,7 +4,7 @@ import type { BatchLimits, ObserveQueue } from '../batching/batch-queue.ts';
 import { createLookUpQueue } from '../batching/queues.ts';
 import type { Database } from '../database/database.ts';
 import { StoreError } from '../errors.ts';
-import { createRequestCounter } from './rate-limit-repository.ts';
+import { createRateLimitRepository } from './rate-limit-repository.ts';
 
 /** Counts a request for `key` and sets the RateLimit headers. @throws {StoreError} code 1400 if it exceeds the limit */
 export type RateLimit = (key: string, response: Response) => Promise<void>;
@@ -27,7 +27,7 @@ export const createRateLimit = ({ database, limits, observeQueue, requests, seco
   const policy = `"default";q=${requests};w=${seconds}`;
   // A key over its limit costs no statement until its window ends. ttlResolution 0 avoids timers; see failed-tokens.ts.
   const blocked = new LRUCache<string, true>({ max: MAX_BLOCKED, ttlResolution: 0 });
-  const add = createLookUpQueue(createRequestCounter({ database, seconds }), { limits, observe: observeQueue });
+  const add = createLookUpQueue(createRateLimitRepository({ database, seconds }), { limits, observe: observeQueue });
 
   const count = async (key: string) => {
     const blockedFor = blocked.getRemainingTTL(key);

@@ -126,15 +126,17 @@ describe('a connection whose request has its response before all of its body', (
     });
     const socket = connect(await server.listen('127.0.0.1', 0), '127.0.0.1');
     sockets.push(socket);
+    await using _server = { [Symbol.asyncDispose]: () => server.close({ delay: 0, timeout: 0 }) };
     const head = Buffer.from(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${size}\r\n\r\n`);
-    await new Promise((resolve) => socket.pause().write(Buffer.concat([head, Buffer.alloc(size)]), resolve));
+    const written = Promise.withResolvers<unknown>();
+    socket.pause().write(Buffer.concat([head, Buffer.alloc(size)]), written.resolve);
+    await Promise.race([written.promise, once(socket, 'close').then(() => Promise.reject(new Error('closed')))]);
     let received = 0;
     socket.on('data', ({ length }) => {
       received += length;
     });
     await once(socket.resume(), 'end');
     expect(received).toBeGreaterThan(size);
-    await server.close({ delay: 0, timeout: 1000 });
   });
 
   test('gets no second response if the rest is not valid, and is closed', async () => {

@@ -25,8 +25,12 @@ test('npm start prints its URL and a curl command that stores a plant', async ()
   const headers = { Authorization: `Bearer ${store.token}`, 'Content-Type': 'application/json' };
   await fetch(`${store.url}/plants`, { method: 'POST', headers, body: '{"id":2,"name":"Épicéa"}' });
   expect(await (await fetch(`${store.url}/plants?q=éPICÉ`, { headers })).text()).toContain('"Épicéa"');
+  // A token for this machine never goes to a proxy.
+  const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' };
+  const remote = { PLANT_STORE_URL: store.url, PLANT_STORE_TOKEN: store.token };
+  expect(await runCommand(['count'], { ...remote, ...proxy })).toMatchObject({ code: 0, stdout: '2\n' });
   expect(await store.stop()).toEqual({ code: 0, signal: null });
-  expect(store.output.text).toMatch(/"path":"\/plants".*"status":200.*\n.*"stopping".*\n.*"stopped"/);
+  expect(store.output.text).toMatch(/"path":"\/plants\/count".*"status":200.*\n.*"stopping".*\n.*"stopped"/);
   // Its PostgreSQL has stopped, too.
   expect(existsSync(join(folder.path, 'postgres', 'PG_VERSION'))).toBe(true);
   expect(existsSync(join(folder.path, 'postgres', 'postmaster.pid'))).toBe(false);

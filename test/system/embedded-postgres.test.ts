@@ -131,7 +131,7 @@ describe('leaseEmbeddedPostgres', () => {
     await release();
   });
 
-  test.each(['$HOME', 'a`b', 'a"b', 'a\\b'])('says that its programs cannot run in a folder %s', (name) => {
+  test.each(['$HOME', 'a`b', 'a"b', 'a\\\\b'])('says that its programs cannot run in a folder %s', (name) => {
     const program = (file: string) => `/home/${name}/bin/${file}`;
     const binaries = { initdb: program('initdb'), pg_ctl: program('pg_ctl'), postgres: program('postgres') };
     const create = () => createCluster({ dataDir: folder.path, binaries, account: undefined, walLevel: '' });
