@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { followChanges } from '../../src/changes/follow-changes.ts';
 import { createSlot, dropSlot, explainSlotError } from '../../src/changes/slot.ts';
 import { toConnectError } from '../../src/database/database-error.ts';
+import { retryConnecting } from '../support/test-service.ts';
 import { useChanges } from '../support/use-changes.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -13,8 +14,8 @@ const ROWS = 500;
 // A server of its own: the shared one does not log what this needs, and a slot waits for the transactions of all databases.
 const server = useChanges();
 const query = (sql: string) => server.postgres.query(sql);
-const create = () => createSlot(server.postgres.url, SLOT);
-const drop = () => dropSlot(server.postgres.url, SLOT);
+const create = () => retryConnecting(() => createSlot(server.postgres.url, SLOT));
+const drop = () => retryConnecting(() => dropSlot(server.postgres.url, SLOT));
 
 beforeEach(async () => {
   expect(await create()).toBe(true);

@@ -33,7 +33,7 @@ const LOCK_TIMEOUT = 60_000;
 export const shippedLocks: Partial<RequestLimits> = { lockTimeout };
 
 /** A busy machine may take longer to open a connection than the service waits. */
-const retryConnecting = async <Result>(send: () => Promise<Result>, attempts = 10): Promise<Result> => {
+export const retryConnecting = async <Result>(send: () => Promise<Result>, attempts = 10): Promise<Result> => {
   try {
     return await send();
   } catch (error) {
