@@ -112,9 +112,10 @@ const printAll = async (chunks: AsyncIterable<Buffer>) => {
   for await (const chunk of chunks) await print(chunk);
 };
 
-/** Converts file system errors, which have a path or a system call. Rethrows others. */
+/** Converts file system errors, which have a path or come from `write` or `ftruncate`. Rethrows others. */
 export const failToWrite = (file: string) => (error: unknown) => {
   const { code, path, syscall, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') throw new OperationalError(`The folder ${dirname(file)} does not exist.`);
-  throw path || syscall ? new OperationalError(`${file} cannot be written: ${message}`) : error;
+  const isOfFile = path || syscall === 'write' || syscall === 'ftruncate';
+  throw isOfFile ? new OperationalError(`${file} cannot be written: ${message}`) : error;
 };
