@@ -32,7 +32,10 @@ const LOCK_TIMEOUT = 60_000;
 /** Locks are waited for as long as in production. */
 export const shippedLocks: Partial<RequestLimits> = { lockTimeout };
 
-/** A busy machine may take longer to open a connection than the service waits. */
+/** In production, 1.5 s. A busy machine may take longer to open a connection. */
+const PATIENT_CONNECT_TIMEOUT = 5000;
+
+/** Retries what still does not get a connection in time. */
 export const retryConnecting = async <Result>(send: () => Promise<Result>, attempts = 10): Promise<Result> => {
   try {
     return await send();
@@ -71,7 +74,12 @@ export const startTestService = async (environment: Record<string, string> = {},
     config,
     databaseUrl: database.url,
     logger,
-    requestLimits: { ...limitRequests(config), lockTimeout: LOCK_TIMEOUT, ...requestLimits },
+    requestLimits: {
+      ...limitRequests(config),
+      lockTimeout: LOCK_TIMEOUT,
+      connectTimeout: PATIENT_CONNECT_TIMEOUT,
+      ...requestLimits,
+    },
   });
   const port = await service.start();
   watchedServices.add(service);
