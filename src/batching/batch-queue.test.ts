@@ -35,6 +35,7 @@ const pass = async (milliseconds: number) => {
 
 type Item = { id: number; text: string };
 type Outcome = string | Error;
+const REFUSED = 'refused';
 
 /** A queue whose batches end when the test ends them. */
 const start = (overrides: Partial<BatchLimits> = {}) => {
@@ -44,11 +45,10 @@ const start = (overrides: Partial<BatchLimits> = {}) => {
       const end = (outcomes: Outcome[] = items.map(() => 'done')) => resolve(outcomes);
       batches.push({ ids: items.map(({ id }) => id), end });
     });
-  const refused = new Set<number>();
   const { add } = createBatchQueue<Item, string>({
     run,
-    refuse: ({ id }) => (refused.has(id) ? Object.assign(new Error(), { name: 'Refused' }) : undefined),
     bytesOf: ({ text }) => 2 * text.length,
+    refuse: ({ text }) => (text === REFUSED ? new URIError() : undefined),
     lateError: () => new RangeError(),
     limits: { ...limits, ...overrides },
   });
@@ -62,7 +62,6 @@ const start = (overrides: Partial<BatchLimits> = {}) => {
   };
   return {
     sent,
-    refused,
     add: (id: number, text = '', isAbandoned?: () => boolean, timeout?: number) =>
       add({ id, text }, isAbandoned, timeout).catch((error: Error) => error.name),
     end: async (index: number, outcomes?: Outcome[]) => {
@@ -88,26 +87,13 @@ describe('createBatchQueue', () => {
     expect(await Promise.all(results)).toEqual(['done', 'done', 'done', 'done']);
   });
 
-  test('does not send an item that is refused by then', async () => {
-    const { add, sent, end, refused } = start();
-    const results = [add(1)];
-    await turn();
-    results.push(add(2), add(3));
-    refused.add(2);
-    await end(0);
-    await end(1);
-    expect([await Promise.all(results), sent()]).toEqual([
-      ['done', 'Refused', 'done'],
-      [[1], [3]],
-    ]);
-  });
-
-  test('gives each item its own outcome', async () => {
-    const { add, end } = start();
-    const results = [add(1), add(2), add(3)];
+  test('gives each item its own outcome, and does not send one that is refused', async () => {
+    const { add, sent, end } = start();
+    const results = [add(1), add(2), add(4, REFUSED), add(3)];
     await turn();
     await end(0, ['done', new RangeError(), 'done']);
-    expect(await Promise.all(results)).toEqual(['done', 'RangeError', 'done']);
+    expect(await Promise.all(results)).toEqual(['done', 'RangeError', 'URIError', 'done']);
+    expect(sent()).toEqual([[1, 2, 3]]);
   });
 
   test('respects the limits on batches in progress, items and bytes', async () => {
