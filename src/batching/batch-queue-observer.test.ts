@@ -1,6 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObserver } from './batch-queue.ts';
+import {
+  type BatchLimits,
+  createBatchQueue,
+  createWatchedQueues,
+  type ObservedQueue,
+  type QueueObserver,
+} from './batch-queue.ts';
 
 const limits: BatchLimits = {
   batches: 1,
@@ -115,4 +121,19 @@ test('an observer sees each queued, sent and dropped item once, with its note', 
   ]);
   await end(1);
   expect(await last).toBe('done');
+});
+
+test('the queues of a process count the items that wait, and each that is sent', async () => {
+  const { observeQueue, inUse } = createWatchedQueues({ observe: () => ({}) });
+  const { add, end } = start(observeQueue);
+  const other = start(observeQueue);
+  const outcomes = [add(1), add(2), add(3), other.add(4)];
+  await turn();
+  outcomes.push(add(5));
+  expect(inUse()).toEqual({ queued: 1, queuedBytes: 500, sent: 4 });
+  await end(0);
+  await end(1);
+  await other.end(0);
+  expect(await Promise.all(outcomes)).toEqual(outcomes.map(() => 'done'));
+  expect(inUse()).toEqual({ queued: 0, queuedBytes: 0, sent: 0 });
 });

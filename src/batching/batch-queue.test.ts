@@ -257,6 +257,16 @@ describe('createBatchQueue', () => {
     expect(sent()).toEqual([[1], [3]]);
   });
 
+  test('takes an outcome that has arrived when the deadline is noticed', async () => {
+    const { add, end } = start({ deadline: 30 });
+    const result = add(1);
+    await turn();
+    // The process was busy: Node.js runs timers before it reads what has arrived.
+    jest.advanceTimersByTime(30);
+    await end(0);
+    expect(await result).toBe('done');
+  });
+
   test('fails all waiting items if the database is unreachable, and tries again for later ones', async () => {
     const { add, sent, end } = start();
     const results = [add(1)];
@@ -274,6 +284,7 @@ describe('createBatchQueue', () => {
 
   test.each([
     ['Denied', { code: '42501' }],
+    ['Broken', { code: '57P01' }],
     ['Busy', { message: 'timeout exceeded when trying to connect' }],
   ])('keeps the waiting items if a batch fails for another reason: %s', async (name, error) => {
     const { add, sent, end } = start();
