@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { createBodyReader, createTurns } from './read-json-body.ts';
 
@@ -46,4 +47,23 @@ test('a large body whose client leaves before its turn is not parsed', async () 
   response.destroyed = true;
   turn.resolve();
   expect([await outcome, parsed]).toEqual(['The client disconnected.', 0]);
+});
+
+test('a compressed body that waits to be parsed counts as what it may become', async () => {
+  const text = ' '.repeat(100_000);
+  const compressed = gzipSync(text);
+  const headers = {
+    ...{ 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    'content-length': `${compressed.length}`,
+  };
+  const request = Object.assign(Readable.from([compressed]), { headers });
+  const response = Object.assign(new EventEmitter(), { destroyed: false, locals: {} });
+  const held: number[] = [];
+  const read = createBodyReader({
+    ...{ limit: 1_048_576, timeout: 60_000, mediaTypes: ['application/json'], inTurn: (task) => task() },
+    hold: (_response, { bytes }) => void held.push(bytes),
+    parse: ({ length }) => length,
+  });
+  expect(await read(request as never, response as never)).toBe(text.length);
+  expect(held).toEqual([1_048_576, 2 * text.length]);
 });
