@@ -212,6 +212,26 @@ describe('a connection that cannot be opened: no statement was sent', () => {
   });
 });
 
+test('a database that accepts a connection and says nothing more does not prevent the start', async () => {
+  await using stack = new AsyncDisposableStack();
+  // AuthenticationOk and ReadyForQuery (PostgreSQL's protocol, §54.7).
+  const ready = Buffer.from('5200000008000000005a0000000549', 'hex');
+  const server = createServer((socket) => void socket.once('data', () => socket.write(ready))).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  stack.defer(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const databaseUrl = `postgresql://user@127.0.0.1:${port}/plants`;
+  const [found] = await checkDatabases({ databaseUrl, directUrl: undefined, isMigrated: true });
+  expect(classifyDatabaseError(found?.failure)).toBe('interrupted');
+});
+
+test('the database at DIRECT_URL must keep texts exactly, too', async () => {
+  const url = new URL(database.url);
+  url.searchParams.set('options', '-c array_nulls=off');
+  const checking = checkDatabases({ databaseUrl: database.url, directUrl: url.href, isMigrated: true });
+  await expect(checking).rejects.toThrow('array_nulls is off');
+});
+
 test('a connection that stalls during a statement is closed; an idle connection is kept', async () => {
   await using stack = new AsyncDisposableStack();
   const { hostname, port } = new URL(database.url);

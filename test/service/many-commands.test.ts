@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { lockPlants } from '../support/lock-plants.ts';
 import { runProgram } from '../support/run-program.ts';
+import { shippedLocks } from '../support/test-service.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
-const service = useTestService();
+const service = useTestService({}, { requestLimits: shippedLocks });
 beforeEach(() => service.database.query('TRUNCATE plants'));
 
 const run = (words: string[], environment: Record<string, string> = {}) =>
@@ -21,6 +23,18 @@ describe('count, delete and patch', () => {
     expect(await outputOf('patch', '{"tag": null}', '--id', '2', '--id', '4', '--id', '99')).toBe('2 updated\n');
     expect(await outputOf('count', '--tag', 't0', '--json')).toBe('{"count":3}\n');
     expect(await service.database.query('SELECT FROM plants')).toHaveLength(8);
+  });
+
+  test.each([
+    ['a service', 'Another transaction has locked the data; nothing was changed'],
+    ['the database', 'Another transaction is in the way: canceling statement due to lock timeout'],
+  ])('with %s, a locked plant is not waited for until the outcome is unknown', async (what, said) => {
+    await service.database.query("INSERT INTO plants VALUES (1, 'Fir', 't1')");
+    const unlock = await lockPlants(service.database.url);
+    const environment = what === 'a service' ? {} : { PLANT_STORE_URL: '', DATABASE_URL: service.database.url };
+    const { code, stderr } = await run(['delete', '--tag', 't1'], environment).finally(unlock);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(said)]);
+    expect(await service.database.query('SELECT FROM plants')).toHaveLength(1);
   });
 
   test.each([
