@@ -50,6 +50,15 @@ describe('parseExactJson', () => {
     expect(typeof idOf(`1${zeros}1`)).toBe('number');
   });
 
+  test.each(['{"id":1,"a":2,"b":3}', '{"a":2,"id":1,"b":3}', '[{"id":1},2]', '{"id":1,"a":[[]]}', '[[,'])(
+    'counts the commas and opening brackets of %s before it parses',
+    (text) => {
+      const count = text.match(/[,{[]/g)?.length ?? 0;
+      expect(() => parseExactJson(text, count - 1)).toThrow(RangeError);
+      expect(() => parseExactJson(text, count)).not.toThrow(RangeError);
+    },
+  );
+
   test('otherwise equals JSON.parse', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {

@@ -59,6 +59,13 @@ describe('readConfig', () => {
     expect(message({ METRICS_PORT: '0', PORT: '0' })).toBe('nothing is wrong');
   });
 
+  test('serves metrics, if at all, at an address of their own', () => {
+    const given = { HOST: '192.0.2.1', METRICS_PORT: '9464' };
+    expect(readConfig({ HOST: '192.0.2.1' }).metrics).toBeUndefined();
+    expect(readConfig(given).metrics).toEqual({ host: '127.0.0.1', port: 9464 });
+    expect(readConfig({ ...given, METRICS_HOST: '0.0.0.0' }).metrics).toEqual({ host: '0.0.0.0', port: 9464 });
+  });
+
   test('reads limits, proxies and origins', () => {
     expect(
       readConfig({
@@ -72,6 +79,7 @@ describe('readConfig', () => {
       corsOrigins: ['https://garden.example', 'http://localhost:5173'],
     });
     expect(readConfig({ TRUST_PROXY: '2' }).trustProxy).toBe(2);
+    expect(readConfig({ TRUST_PROXY: 'linklocal,uniquelocal' }).trustProxy).toEqual(['linklocal', 'uniquelocal']);
     expect(readConfig({})).toMatchObject({ rateLimit: undefined, trustProxy: 0, corsOrigins: [] });
   });
 
@@ -210,7 +218,8 @@ describe('readConfig', () => {
     expect(message({ DATABASE_URL, PGSSLMODE: 'verify_full' })).toMatch(
       /\nPGSSLMODE is "verify_full" and must be one of disable, .*, verify-full, no-verify$/,
     );
-    expect(readConfig({ DATABASE_URL, PGSSLMODE: 'verify-full' }).databaseUrl).toBe(DATABASE_URL);
+    for (const PGSSLMODE of ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'])
+      expect(readConfig({ DATABASE_URL, PGSSLMODE }).databaseUrl).toBe(DATABASE_URL);
     expect(readConfig({ PGSSLMODE: 'verify_full' }).databaseUrl).toBeUndefined();
   });
 

@@ -49,7 +49,10 @@ describe.each(['', '/api/v1'])('the API page with the base path "%s"', (basePath
   test('one page has a section with advice for every error', async () => {
     const { status, headers, text } = await service.agent.get(`${basePath}/docs/errors`);
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(headers['content-security-policy']).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+    expect(headers['content-security-policy']).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; " +
+        "form-action 'none'; frame-ancestors 'none'",
+    );
     expect(text).not.toMatch(/ style=|<script|<style|<ACCESS_TOKEN>/);
     for (const { code, advice } of Object.values(errors)) {
       expect(text).toContain(`href="#${code}"`);

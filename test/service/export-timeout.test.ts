@@ -1,8 +1,10 @@
 import { get } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
+import { lockPlants } from '../support/lock-plants.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
+const TOO_LONG = 'The export took longer than EXPORT_TIMEOUT allows. Read it faster, or export fewer plants.';
 const start = useTestServices();
 const open: ReturnType<typeof get>[] = [];
 afterEach(() => {
@@ -41,10 +43,18 @@ test.each([
   expect(service.log.find(({ requestId }) => requestId === 'slow')).toMatchObject({
     status: 200,
     error: 1500,
-    reason: 'The export took longer than EXPORT_TIMEOUT allows. Read it faster, or export fewer plants.',
+    reason: TOO_LONG,
   });
   request.destroy();
   expect((await ended).isComplete).toBe(false);
+});
+
+test('EXPORT_TIMEOUT counts from the request on, also while nothing can be read yet', async () => {
+  const service = await start({ EXPORT_TIMEOUT: '1s' });
+  const unlock = await lockPlants(service.database.url);
+  const { status, body } = await service.request('get', '/plants/export');
+  await unlock();
+  expect([status, body]).toEqual([503, expect.objectContaining({ error: 1500, message: TOO_LONG })]);
 });
 
 test('an export that ends in time is complete', async () => {

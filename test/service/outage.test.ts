@@ -35,6 +35,22 @@ test('an outage: one line says that the database is lost, and one that it is bac
   expect(failed.filter(({ err }) => err === undefined).length).toBeGreaterThan(failed.length / 2);
 });
 
+test('an outage that only the readiness checks notice has these lines, too', async () => {
+  const service = await start();
+  const { database } = service;
+  const ready = async () => (await service.agent.get('/readyz')).status;
+  const lines = () => service.log.map(({ msg }) => String(msg)).filter((msg) => msg.startsWith('the database '));
+  expect([await ready(), lines()]).toEqual([200, []]);
+  await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS false`);
+  await database.administer(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database.name}'`,
+  );
+  await waitUntil('the outage', async () => (await ready()) === 503 && lines().length > 0);
+  await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS true`);
+  await waitUntil('the end', async () => (await ready()) === 200);
+  expect(lines()).toEqual(['the database cannot be reached', 'the database can be reached again']);
+});
+
 describe('whether an instance is ready', () => {
   const startWithMetrics = async () => {
     const service = await start({ METRICS_PORT: '0' });
