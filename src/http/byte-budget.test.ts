@@ -55,6 +55,14 @@ test('drops as many as it takes, also the one that holds more now', () => {
   expect(dropped.at(-1)).toBe('other');
 });
 
+test('a request that holds more than before is as old as it was', () => {
+  const { hold, dropped } = start();
+  for (const name of ['growing', 'small']) hold(name, 10, a);
+  hold('growing', 50, a);
+  hold('new', 50, a);
+  expect(dropped).toEqual(['growing']);
+});
+
 test('dropped requests without a token by their address', () => {
   const { hold, dropped } = start();
   hold('slow', 40, { client: '192.0.2.1' });

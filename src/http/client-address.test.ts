@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { clientAddress } from './client-address.ts';
+import { clientAddress, removeForwardedPorts } from './client-address.ts';
 
 const socket = { remoteAddress: '192.0.2.1' } as Socket;
 
@@ -27,6 +27,14 @@ test.each(['', 'unknown', '198.51.100.7:4711', "' OR 1=1", 'x'.repeat(9000), und
     expect(clientAddress({ ip, socket })).toBe('192.0.2.1');
   },
 );
+
+test('ports behind forwarded addresses are removed, also the brackets of addresses without', () => {
+  const headers = {
+    'x-forwarded-for': '[2001:db8::1], 198.51.100.7:80,[2001:db8::2]:443, 203.0.113.9, 2001:db8::3, _hidden',
+  };
+  removeForwardedPorts({ headers } as never, {} as never, () => {});
+  expect(headers['x-forwarded-for']).toBe('2001:db8::1, 198.51.100.7,2001:db8::2, 203.0.113.9, 2001:db8::3, _hidden');
+});
 
 test('a closed connection has no address', () => {
   expect(clientAddress({ ip: undefined, socket: {} as Socket })).toBe('unknown');

@@ -80,7 +80,7 @@ export const parseParameters = <Schema extends z.ZodObject>(schema: Schema, valu
     result.error.issues.flatMap((issue) =>
       issue.code === 'unrecognized_keys'
         ? issue.keys.map((key): [string, () => string] => [key, () => `${quoteName(key)} is not known`])
-        : [[issue.path.join('.'), () => `${issue.path.join('.')} ${withValue(issue.message, values, issue.path)}`]],
+        : [[issue.path.join('.'), () => `${String(issue.path[0])} ${withValue(issue.message, values, issue.path)}`]],
     ),
   );
   const named = wrong

@@ -25,6 +25,22 @@ test('a replay behind the deadline, after which the client has another response,
   expect(await replay(true)).toEqual({});
 });
 
+test('a wrong key is named with what it must be, several as such', () => {
+  const read = (...keys: string[]) =>
+    readIdempotencyKey({
+      headers: { 'idempotency-key': keys.join(', ') },
+      headersDistinct: { 'idempotency-key': keys },
+    });
+  const must = 'must be 1 to 255 visible ASCII characters, in double quotes or without any.';
+  for (const [key, shown] of [
+    ['a b', '"a b"'],
+    ['"a', '"\\"a"'],
+    ['é'.repeat(41), `"${'é'.repeat(40)}…"`],
+  ] as const)
+    expect(() => read(key)).toThrow(`The Idempotency-Key is ${shown} and ${must}`);
+  expect(() => read('a', 'b')).toThrow('There is more than one Idempotency-Key header.');
+});
+
 test('the document allows the keys that the service accepts, and no others', () => {
   const [parameter] = idempotent.parameters as { schema: { pattern: string } }[];
   const described = new RegExp(parameter?.schema.pattern ?? '', 'u');

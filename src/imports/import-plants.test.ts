@@ -28,3 +28,23 @@ test('an import whose rows cannot be staged ends at once, although its client pa
   expect(outcome.cause).toBe(failure);
   expect(released).toEqual([{ isReusable: false }]);
 });
+
+test('each slice has as many rows as fit, not only the first', async () => {
+  const copied: number[] = [];
+  const session = {
+    lockTimeout: 1000,
+    query: () => (copied.length < 4 ? Promise.resolve({ rows: [], rowCount: 0 }) : Promise.reject(new Error('stored'))),
+    copy: async (_sql: string, text: string) => void copied.push(text.trimEnd().split('\n').length),
+    commit: async () => {},
+    release: () => {},
+  };
+  const name = 'x'.repeat(300_000);
+  const read = async function* () {
+    for (let line = 1; line <= 10; line++) yield [{ line, plant: { id: BigInt(line), name } }];
+  };
+  const settings = { sessions: { open: async () => session }, ending: new AbortController() };
+  await expect(importPlants(read, importQuerySchema.parse({}), settings)).rejects.toMatchObject({
+    cause: new Error('stored'),
+  });
+  expect(copied).toEqual([3, 3, 3, 1]);
+});

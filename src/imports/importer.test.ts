@@ -17,11 +17,11 @@ const start = () => {
     close: async () => {},
   };
   const importer = createImporter({ sessions, limits: { count: 2 } });
-  const run = (info = (_end: unknown) => {}) => {
+  const run = (info = (_end: unknown) => {}, ending = new AbortController()) => {
     const read = async function* () {
       yield [{ line: 1, plant: { id: 1n, name: 'Fir' } }];
     };
-    return importer.run({ token: 'test', query, read, ending: new AbortController(), log: { info } });
+    return importer.run({ token: 'test', query, read, ending, log: { info } });
   };
   return { importer, run, opened: () => opened };
 };
@@ -42,4 +42,12 @@ test('an import that fails gives its slot back and says how it ended, once', asy
     expect(ends).toMatchObject([{ token: 'test', onConflict: 'error', outcome: 'interrupted', ...counts }]);
   }
   expect(importer.inProgress()).toBe(0);
+});
+
+test('a stop ends the imports in progress, not those that have ended', async () => {
+  const { importer, run } = start();
+  const ending = new AbortController();
+  await expect(run(undefined, ending)).rejects.toThrow();
+  importer.stop();
+  expect(ending.signal.aborted).toBe(false);
 });

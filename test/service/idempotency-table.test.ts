@@ -20,7 +20,12 @@ const database = useTestDatabase({ each: true });
 /** What a store has, with one connection. */
 const connect = () => {
   const pool = createPool({ url: database.url, connections: 1, connectTimeout: 5000, statementTimeout: 30_000 });
-  const prisma = createDatabase({ pool, onConnectionLost: () => {} });
+  let statements = 0;
+  const traceStatement = <Result>(_sql: string, send: () => Promise<Result>) => {
+    statements += 1;
+    return send();
+  };
+  const prisma = createDatabase({ pool, traceStatement, onConnectionLost: () => {} });
   const responses = createStoredResponses({ database: prisma, retention: RETENTION * MINUTE });
   const { insert } = createPlantRepository({ database: prisma, responses });
   const deleteExpired = () => deleteSome(prisma, expiredResponses);
@@ -34,6 +39,7 @@ const connect = () => {
           return { id: BigInt(id), name: 'Fir', keyed };
         }),
       ),
+    statements: () => statements,
     deleteExpired,
     deleteAllExpired: async () => {
       while (await deleteExpired());
@@ -107,6 +113,17 @@ test('an hour of keys on two stores: both delete the expired ones, and the table
   // The default of autovacuum would leave three times as many.
   expect(Math.max(...dead)).toBeLessThanOrEqual(2 * KEYS_PER_MINUTE);
   expect(kB[5]).toBeLessThan(1.2 * (kB[1] as number));
+});
+
+test('expired keys that are used again take a few statements, however many there are', async () => {
+  const [store] = stores as [ReturnType<typeof connect>];
+  await store.create(0);
+  await addMinutes(RETENTION);
+  await database.query('DELETE FROM plants');
+  const before = store.statements();
+  expect(await store.create(0)).toEqual(Array(BATCH).fill(undefined));
+  // One that finds them, one that deletes them, and the first one again.
+  expect(store.statements() - before).toBe(3);
 });
 
 test('expired keys that another store is deleting are left to it', async () => {

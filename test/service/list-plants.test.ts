@@ -239,6 +239,19 @@ describe('GET /plants', () => {
     ]);
   });
 
+  test.each([
+    ['id=abc', 'id', '"abc"'],
+    ['id=1&id=abc', 'id', '"abc"'],
+    ['limit=x', 'limit', '"x"'],
+    ['limit=1&limit=2', 'limit', 'an array of 2 values'],
+  ])('?%s names the wrong value', async (query, name, shown) => {
+    const { status, body } = await get(`/plants?${query}`);
+    expect([status, body.message]).toEqual([
+      400,
+      expect.stringMatching(`^The parameter ${name} must be .*, not ${shown}.$`),
+    ]);
+  });
+
   test('HEAD gets the response to GET without the body', async () => {
     await insert(`VALUES (1, 'Fir', NULL), (2, 'Fir', NULL)`);
     const list = await service.request('head', '/plants?limit=1');

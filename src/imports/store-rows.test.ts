@@ -1,0 +1,27 @@
+import { expect, test } from '@jest/globals';
+import { importQuerySchema } from './import.ts';
+import { rowsAsValues } from './import-statements.ts';
+import { storeRows } from './store-rows.ts';
+
+test('a transaction that fails for another one is tried again for as long as it may wait for a lock, altogether', async () => {
+  let tries = 0;
+  const session = {
+    lockTimeout: 200,
+    query: async (sql: string) => {
+      if (sql === 'ROLLBACK') return { rows: [], rowCount: 0 };
+      tries += 1;
+      throw Object.assign(new Error(), { code: tries < 1000 ? '40001' : 'XX000' });
+    },
+    copy: async () => {},
+    commit: async () => {},
+    release: () => {},
+  };
+  const rows = {
+    source: rowsAsValues([{ line: 1, plant: { id: 1n, name: 'Fir' } }]),
+    count: 1,
+    lastLine: 1,
+    failed: 0,
+  };
+  await expect(storeRows(session, rows, importQuerySchema.parse({}))).rejects.toMatchObject({ code: '40001' });
+  expect(tries).toBeGreaterThan(1);
+});
