@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { importQuerySchema } from './import.ts';
+import type { ImportSession } from './import-session.ts';
 import { rowsAsValues } from './import-statements.ts';
 import { storeRows } from './store-rows.ts';
 
@@ -12,9 +13,6 @@ test('a transaction that fails for another one is tried again for as long as it 
       tries += 1;
       throw Object.assign(new Error(), { code: tries < 1000 ? '40001' : 'XX000' });
     },
-    copy: async () => {},
-    commit: async () => {},
-    release: () => {},
   };
   const rows = {
     source: rowsAsValues([{ line: 1, plant: { id: 1n, name: 'Fir' } }]),
@@ -22,6 +20,8 @@ test('a transaction that fails for another one is tried again for as long as it 
     lastLine: 1,
     failed: 0,
   };
-  await expect(storeRows(session, rows, importQuerySchema.parse({}))).rejects.toMatchObject({ code: '40001' });
+  await expect(storeRows(session as unknown as ImportSession, rows, importQuerySchema.parse({}))).rejects.toMatchObject(
+    { code: '40001' },
+  );
   expect(tries).toBeGreaterThan(1);
 });

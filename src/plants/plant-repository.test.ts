@@ -44,6 +44,19 @@ test('a key that a batch has many times is one statement, and the others have th
   expect([statements.length, replayed]).toEqual([1, [1, 3]]);
 });
 
+test('a batch with keys that violates a unique constraint each time is given up', async () => {
+  let tries = 0;
+  const $queryRaw = async () => {
+    tries += 1;
+    throw Object.assign(new Error('ERROR: duplicate key'), { code: tries < 100 ? '23505' : 'XX000' });
+  };
+  const database = { $queryRawUnsafe: async () => [], $queryRaw, $executeRaw: async () => 0 } as unknown as Database;
+  const { insert } = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 1 }) });
+  const keyed = { key: '01', fingerprint: '02', onReplay: () => {} };
+  expect(await insert([{ id: 1n, name: 'Fir', keyed }])).toEqual([expect.any(Error)]);
+  expect(tries).toBe(5);
+});
+
 test.each([
   [4, 'changed'],
   [5, 'overloaded'],

@@ -229,6 +229,18 @@ describe('a plant that is too long to share a statement', () => {
     expect(await Promise.all(outcomes)).toEqual(['101 long', '102 long', 'overloaded', '104 long']);
   });
 
+  test('has the remaining time of its request after the first read', async () => {
+    const shared = Promise.withResolvers<Map<bigint, 'long'>>();
+    const service = createService({ findByIds: () => shared.promise, find: never });
+    const failure = failureOf(service.find(1n, stays));
+    await pass(limits.deadline - 100);
+    shared.resolve(new Map([[1n, 'long']]));
+    await pass(99);
+    expect(failure).toEqual({});
+    await pass(1);
+    expect(failure).toEqual({ name: 'DatabaseUnreachableError' });
+  });
+
   test('has the remaining time of its request', async () => {
     const { find, long } = start();
     const found = find(101n);

@@ -153,6 +153,17 @@ describe('a connection whose request has its response before all of its body', (
   });
 });
 
+test('a response in progress closes its connection if the service begins to stop, also within SHUTDOWN_DELAY', async () => {
+  service = await start({ SHUTDOWN_DELAY: '1' });
+  const unlock = await lockPlants(service.database.url);
+  const socket = await open(`GET /plants/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}\r\n\r\n`);
+  await waitUntil('its statement', async () => (await blockedStatements(service.database)).length > 0);
+  const stopped = service.stopServer();
+  await unlock();
+  expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 404 .*\r\nConnection: close\r\n/s);
+  await stopped;
+});
+
 test('a service that stops accepts requests for SHUTDOWN_DELAY and reports that it is not ready', async () => {
   service = await start({ SHUTDOWN_DELAY: '1' });
   const idle = await openUsed();

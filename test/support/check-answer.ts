@@ -93,7 +93,7 @@ const codeOf = (value: unknown) => {
 const findResponses = (document: Checked, { method = '', path: target = '' }: Answer) => {
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
   // A target may be an absolute URL.
-  const path = target.replace(/^https?:\/\/[^/?]*/i, '').split('?')[0] ?? '';
+  const path = target.replace(/^https?:\/\/[^/?]*/i, '').split('?')[0] || '/';
   // A path without parameters goes before one that matches it (OpenAPI 3.1.1 §4.8.8.2).
   const paths = Object.entries(document.paths).sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')));
   const item = paths.find(([template, operations]) => {

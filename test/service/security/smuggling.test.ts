@@ -125,6 +125,11 @@ test.each(['http://x/plants', 'HTTPS://[::1]:80/plants', 'http://x/plants?a=http
   },
 );
 
+test.each(['http://x', 'http://x?a=b'])('the target %s is that of /', async (target) => {
+  const [answer] = await send(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  expect(JSON.parse(answer?.body ?? '')).toMatchObject({ plants: '/plants' });
+});
+
 test.each(['x', 'x:80', '[::1]:3000', 'xn--bcher-kva.example', ''])('the Host %j is accepted', async (host) => {
   const answers = await send(post(1, 'Connection: close\r\n').replace('Host: x', `Host: ${host}`));
   expect(answers.map(({ status }) => status)).toEqual([200]);
