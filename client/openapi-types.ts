@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 86583cd192a104219e8de2d80f4c2d2b59ae538f2c171bf481225725ef5bebbc
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: c81fc1ea8e822ea1bb4bb2a8b3a42ef37068e95fa9ee6ab85f66c75be840c95f
 export interface paths {
     "/plants": {
         parameters: {
@@ -1036,9 +1036,9 @@ export interface operations {
         };
         requestBody: {
             content: {
+                "application/json": components["schemas"]["NewPlant"][];
                 "application/x-ndjson": string;
                 "text/csv": string;
-                "application/json": components["schemas"]["NewPlant"][];
             };
         };
         responses: {

@@ -8,7 +8,7 @@ import { createErrorHandler, rejectUnknownPath } from './http/handle-error.ts';
 import { checkHeaders, createCors, setDefaultHeaders } from './http/headers.ts';
 import { parseQuery } from './http/parse-request.ts';
 import { createRequestLog } from './observability/request-log.ts';
-import { openApiDocument } from './openapi-document.ts';
+import { describeAt } from './openapi-document.ts';
 import { toStoreError } from './to-store-error.ts';
 
 type AppOptions = {
@@ -42,7 +42,7 @@ export const createApp = ({ config, logger, observers, features, health, hold }:
   // One router, so that no request has to pass several.
   const router = Router({ strict: true, caseSensitive: true });
   for (const addRoutes of features) addRoutes(router);
-  addDocumentationRoutes(router, { basePath, document: openApiDocument });
+  addDocumentationRoutes(router, { basePath, document: describeAt(basePath) });
   app.use(basePath || '/', router);
   app.use(createIndexRoutes({ basePath }));
   app.use(health);

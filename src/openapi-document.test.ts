@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { errors } from './errors.ts';
-import { openApiDocument as document, otherErrors } from './openapi-document.ts';
+import { describeAt, openApiDocument as document, otherErrors } from './openapi-document.ts';
 
 test('openapi.json is up to date (if not: npm run generate)', () => {
   expect(readFileSync('openapi.json', 'utf8')).toBe(`${JSON.stringify(document, null, 2)}\n`);
@@ -21,7 +21,8 @@ test('the server is relative to the URL of the document; health checks stay at t
   expect(new URL(servers[0]?.url ?? '', 'https://example.com/prefix/api/v1/openapi.json').pathname).toBe(
     '/prefix/api/v1/',
   );
-  expect(paths['/livez']?.get?.servers?.[0]?.url).toBe('/');
+  expect(paths['/livez']?.get?.servers).toBeUndefined();
+  expect(describeAt('/api/v1').paths['/livez']?.get?.servers?.[0]?.url).toBe('/');
 });
 
 test('the document has an example of every error code, and names those that no operation has', () => {

@@ -32,7 +32,8 @@ Every [error](docs/errors) has a stable code.
 <details><summary>What all operations have in common</summary>
 
 Every response that is not a success has an Error as its body, or problem details (RFC 9457) if the \`Accept\` header prefers
-\`application/problem+json\` to \`application/json\`. The code is stable; the message may change.
+\`application/problem+json\` to \`application/json\`. The code is stable; the message may change. A request that is not valid HTTP
+can get an Error whatever it accepts.
 
 Every path that supports \`GET\` also supports \`HEAD\`, and every path \`OPTIONS\`. Other methods are answered with \`405\`
 (1202) and an \`Allow\` header, other paths with \`404\` (1200). A \`503\` says when to retry.
@@ -87,7 +88,7 @@ const BEARER_AUTH = {
 
 const { paths, responses } = describePaths(GROUPS);
 
-/** The OpenAPI 3.1 document, generated from the schemas that validate requests and from the error codes. */
+/** The OpenAPI 3.1 document of a service without a base path, generated from the schemas that validate requests and from the error codes. */
 export const openApiDocument = {
   openapi: '3.1.1',
   info: INFO,
@@ -107,4 +108,13 @@ export const openApiDocument = {
     responses,
     examples: describeExamples(Object.values(errors).filter((error) => !otherErrors.includes(error))),
   },
+};
+
+const ROOT = [{ url: '/', description: 'At the root, regardless of the base path' }];
+
+/** The document that a service with this base path serves. Only there the health checks have a server: some tools make `//livez` of it. */
+export const describeAt = (basePath: string): typeof openApiDocument => {
+  if (basePath === '') return openApiDocument;
+  const atRoot = Object.keys(healthPaths).map((path) => [path, { get: { ...paths[path]?.get, servers: ROOT } }]);
+  return { ...openApiDocument, paths: { ...paths, ...Object.fromEntries(atRoot) } };
 };

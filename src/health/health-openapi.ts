@@ -2,8 +2,6 @@ import { errors } from '../errors.ts';
 import type { Operation, Paths } from '../openapi/describe-paths.ts';
 import { json } from '../openapi/openapi.ts';
 
-const servers = [{ url: '/', description: 'At the root, regardless of the base path' }];
-
 const statusResponse = (status: string, description: string): Operation['responses'] => ({
   200: {
     description,
@@ -14,14 +12,12 @@ const statusResponse = (status: string, description: string): Operation['respons
 const isLive: Operation = {
   operationId: 'isLive',
   summary: 'Check that the process responds',
-  servers,
   responses: statusResponse('live', 'The process responds.'),
 };
 
 const isReady: Operation = {
   operationId: 'isReady',
   summary: 'Check that the service can handle requests',
-  servers,
   responses: statusResponse('ready', 'The database is reachable and migrated.'),
   errors: [errors.overloaded, errors.databaseUnreachable, errors.databaseNotMigrated, errors.stopping],
 };

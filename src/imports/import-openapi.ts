@@ -31,6 +31,14 @@ const importPlants: Operation = {
   scopes: ['plants:write'],
   parameters: parametersOf('query', importQuerySchema),
   body: {
+    // Some generators send all bodies as JSON, whose schema is then the first one.
+    ...json(
+      { type: 'array', items: reference('schemas', 'NewPlant') },
+      twoPlants([
+        { id: 17, name: 'Ginkgo' },
+        { id: 18, name: 'Fir' },
+      ]),
+    ),
     // With `contentMediaType`, the API page shows a file picker.
     'application/x-ndjson': {
       schema: { type: 'string', contentMediaType: 'application/x-ndjson' },
@@ -40,13 +48,6 @@ const importPlants: Operation = {
       schema: { type: 'string', contentMediaType: 'text/csv' },
       examples: twoPlants('id,name,tag\n17,Ginkgo,Ginkgo biloba\n18,Fir,\n'),
     },
-    ...json(
-      { type: 'array', items: reference('schemas', 'NewPlant') },
-      twoPlants([
-        { id: 17, name: 'Ginkgo' },
-        { id: 18, name: 'Fir' },
-      ]),
-    ),
   },
   responses: {
     200: {

@@ -19,7 +19,7 @@ export type Operation = {
   operationId: string;
   summary: string;
   description?: string;
-  /** Set only if the path is not below the base path. */
+  /** See `describeAt`. */
   servers?: { url: string; description: string }[];
   /** The scopes that the token needs. Undefined: no token is needed. */
   scopes?: string[];

@@ -73,7 +73,10 @@ export const headers = {
     required: true,
   },
   Link: header('The next page, relative to this URL (RFC 8288).', '<?limit=97&cursor=MTc>; rel="next"'),
-  'Retry-After': header('How long to wait before a retry, in seconds (RFC 9110 §10.2.3).', 1),
+  'Retry-After': {
+    ...header('How long to wait before a retry, in seconds (RFC 9110 §10.2.3).', 1),
+    required: true,
+  },
   'WWW-Authenticate': header(
     'How to authenticate, and why the token was rejected (RFC 6750 §3).',
     'Bearer realm="plants", error="invalid_token"',

@@ -6,7 +6,8 @@ const storableText = z
   .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
   .refine((text) => !text.includes('\0'), 'must be text without U+0000, which cannot be stored')
   .refine((text) => text.isWellFormed(), 'must be text without unpaired surrogates, which cannot be stored')
-  .meta({ pattern: '^[^\\u0000]*$' });
+  // Also for programs in which \u is unknown.
+  .meta({ pattern: '^[^\\x00]*$' });
 
 export const MIN_INT64 = -9_223_372_036_854_775_808n;
 export const MAX_INT64 = 9_223_372_036_854_775_807n;
@@ -131,7 +132,7 @@ export const plantQuerySchema = z.strictObject({
     description:
       'Where the page starts. Use the URL in the Link header of the previous page; do not construct cursors.',
     // To clients, a cursor is text.
-    ...{ type: 'string', format: undefined },
+    ...{ type: 'string', format: undefined, minLength: 1 },
   }),
   tag: storableText.optional().describe('Only plants with exactly this tag'),
   id: z

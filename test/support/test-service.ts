@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import supertest from 'supertest';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import { classifyDatabaseError } from '../../src/database/database-error.ts';
-import { openApiDocument } from '../../src/openapi-document.ts';
+import { describeAt } from '../../src/openapi-document.ts';
 import { limitRequests, type RequestLimits } from '../../src/request-limits.ts';
 import { createService } from '../../src/service.ts';
 import { SCOPES } from '../../src/tokens/token.ts';
@@ -49,7 +49,7 @@ const answerChecks = new Map<string, ReturnType<typeof createAnswerCheck>>();
 
 /** Compiling the schemas takes longer than a start, so services with the same base path share them. */
 const answerCheckOf = ({ basePath }: { basePath: string }) => {
-  const check = answerChecks.get(basePath) ?? createAnswerCheck(openApiDocument, basePath);
+  const check = answerChecks.get(basePath) ?? createAnswerCheck(describeAt(basePath), basePath);
   answerChecks.set(basePath, check);
   return check;
 };

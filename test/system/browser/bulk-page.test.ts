@@ -30,6 +30,7 @@ describeUnless(browserObstacle, 'the API page in a browser', () => {
     writeFileSync(file, plants);
     const importing = page.locator('.opblock[id$="-importPlants"]');
     await importing.locator('.opblock-summary-control').click();
+    await importing.locator('.body-param-content-type select').selectOption('application/x-ndjson');
     await importing.locator('input[type=file]').setInputFiles(file);
     await importing.getByRole('button', { name: 'Execute' }).click();
     await importing.locator('.live-responses-table').waitFor();
