@@ -1,4 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -54,6 +63,14 @@ describe('writeFileBytes', () => {
     writeFileSync(join(folder, 'all.csv'), 'before', { mode: 0o600 });
     await write(Readable.from([Buffer.from('after')]));
     expect([content(), statSync(join(folder, 'all.csv')).mode & 0o777]).toEqual(['after', 0o600]);
+  });
+
+  test('replaces the file that a link leads to, and keeps the link', async () => {
+    writeFileSync(join(folder, 'monday.csv'), 'before');
+    symlinkSync('monday.csv', join(folder, 'all.csv'));
+    await write(Readable.from([Buffer.from('after')]));
+    expect(readlinkSync(join(folder, 'all.csv'))).toBe('monday.csv');
+    expect([readdirSync(folder).sort(), content()]).toEqual([['all.csv', 'monday.csv'], 'after']);
   });
 
   test('one that fails leaves nothing but the file as it was', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { followChanges } from '../../src/changes/follow-changes.ts';
 import { createSlot, dropSlot, explainSlotError } from '../../src/changes/slot.ts';
 import { toConnectError } from '../../src/database/database-error.ts';
@@ -8,6 +9,10 @@ import { waitUntil } from '../support/wait-until.ts';
 
 const SLOT = 'changes_test';
 const ACTIVE = 'SELECT FROM pg_replication_slots WHERE active';
+/** In ms. */
+const STATEMENT_TIMEOUT = 500;
+const WAITS_LONG = `SELECT FROM pg_stat_activity
+  WHERE query LIKE 'SELECT pg_create_logical%' AND clock_timestamp() > query_start + interval '${STATEMENT_TIMEOUT} ms'`;
 /** Rows of 1 kB: more than arrive at once. */
 const ROWS = 500;
 
@@ -25,8 +30,11 @@ afterEach(async () => {
   await query('TRUNCATE plants');
 });
 
-/** Follows the slot. `write`: what happens to lines before they count as written. */
-const follow = (write = async () => {}) => {
+/** PostgreSQL ends its side a moment after a reader, and only then may another one follow the slot. */
+const slotIsFree = () => waitUntil('a free slot', async () => (await query(ACTIVE)).length === 0);
+
+/** Follows the slot. `write`: what happens to lines before they count as written; `sync`: to those that are, before they are confirmed. */
+const follow = (write = async () => {}, sync = async () => {}) => {
   const ending = new AbortController();
   const read = { lines: [] as Record<string, unknown>[], confirmations: 0 };
   const ended = followChanges(server.postgres.url, SLOT, {
@@ -38,6 +46,7 @@ const follow = (write = async () => {}) => {
       }
     },
     sync: async () => {
+      if (read.lines.length > 0) await sync();
       read.confirmations += 1;
     },
     signal: ending.signal,
@@ -46,8 +55,7 @@ const follow = (write = async () => {}) => {
   const end = async () => {
     ending.abort();
     await ended;
-    // PostgreSQL ends its side a moment later, and only then may another reader follow the slot.
-    await waitUntil('a free slot', async () => (await query(ACTIVE)).length === 0);
+    await slotIsFree();
   };
   return { read, ended, end };
 };
@@ -55,8 +63,7 @@ const follow = (write = async () => {}) => {
 const readLines = async (count: number) => {
   const { read, ended, end } = follow();
   const came = waitUntil('the lines', () => read.lines.length >= count, { explain: () => String(read.lines.length) });
-  await Promise.race([came, ended]);
-  await end();
+  await Promise.race([came, ended]).finally(end);
   return read.lines;
 };
 
@@ -88,6 +95,15 @@ test('what is not written yet is not confirmed, and comes again', async () => {
   await waitUntil('a confirmation', () => read.confirmations > before);
   await end();
   expect(await readLines(1)).toMatchObject([{ change: 'created', id: 1 }]);
+});
+
+test('what the disk may not have yet is not confirmed, and comes again', async () => {
+  const { ended } = follow(undefined, () => Promise.reject(new Error('no space')));
+  await query("INSERT INTO plants VALUES (1, 'Fir', NULL)");
+  await expect(ended).rejects.toThrow('no space');
+  await slotIsFree();
+  await query("INSERT INTO plants VALUES (2, 'Oak', NULL)");
+  expect((await readLines(1))[0]).toMatchObject({ change: 'created', id: 1 });
 });
 
 test('nothing is confirmed within a transaction, so that it comes again as a whole', async () => {
@@ -124,6 +140,25 @@ test('a slot is created once, and cannot be followed if nothing publishes the pl
   expect(await create()).toBe(true);
 });
 
+test('a slot waits for the transactions that run, whatever statement_timeout the role has', async () => {
+  await drop();
+  const url = `${server.postgres.url}?statement_timeout=${STATEMENT_TIMEOUT}`;
+  const other = new Client({ connectionString: server.postgres.url });
+  await other.connect();
+  try {
+    await other.query('BEGIN; CREATE TABLE other ()');
+    let hasEnded = false;
+    const creating = retryConnecting(() => createSlot(url, SLOT)).finally(() => {
+      hasEnded = true;
+    });
+    await waitUntil('more than that time', async () => hasEnded || (await query(WAITS_LONG)).length > 0);
+    await other.query('ROLLBACK');
+    expect(await creating).toBe(true);
+  } finally {
+    await other.end();
+  }
+});
+
 test('a signal that comes before the stream has begun ends it', async () => {
   const { read, end } = follow();
   await end();
@@ -136,7 +171,8 @@ test('a publication of all tables serves as well', async () => {
   await drop();
   expect(await create()).toBe(true);
   await query("INSERT INTO plants VALUES (1, 'Fir', NULL)");
-  expect(await readLines(1)).toEqual([{ change: 'created', id: 1, name: 'Fir', tag: null }]);
+  await query('TRUNCATE plants, idempotency_keys');
+  expect(await readLines(2)).toEqual([{ change: 'created', id: 1, name: 'Fir', tag: null }, { change: 'emptied' }]);
   await query('DROP PUBLICATION plant_store');
 });
 

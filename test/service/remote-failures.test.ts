@@ -1,14 +1,18 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createWriteStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { freePort } from '../../src/embedded-postgres/cluster.ts';
 import { useOtherServers } from '../support/other-servers.ts';
 import { plantLines, useRemoteCommands } from '../support/use-remote-commands.ts';
 
 const { service, url, path, run } = useRemoteCommands();
 const { listen, respondWith } = useOtherServers();
+afterEach(() => {
+  jest.useRealTimers();
+});
 
 describe('a command with --url says what to do', () => {
   const importTo = async (to: string, environment: Record<string, string> = {}, words: string[] = []) => {
@@ -60,6 +64,19 @@ describe('a command with --url says what to do', () => {
     expect(await importTo(url().replace('http:', 'https:'))).toContain(
       'check whether the URL begins with http: or https:',
     );
+  });
+
+  test('if a TLS handshake is not answered within 15 s', async () => {
+    const silent = createTcpServer();
+    const to = (await listen(silent)).replace('http:', 'https:');
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const running = run(['count', '--url', to]);
+    const [socket] = await once(silent, 'connection');
+    // The client begins the handshake once it has the connection.
+    await once(socket, 'data');
+    await jest.advanceTimersByTimeAsync(15_000);
+    socket.destroy();
+    expect((await running).stderr).toContain(`${to} cannot be reached: no connection within 15 s.`);
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -48,13 +49,18 @@ test('token create prints only the token to standard output, and stores its hash
   expect(days).toBeCloseTo(30, 1);
 });
 
-test('two workers start, serve and stop as one', async () => {
+test('two workers start, serve, log and stop as one', async () => {
   const store = await startStore({ DATABASE_URL: database.url, DATA_DIR: folder.path, WORKERS: '2' });
+  const headers = { Authorization: `Bearer ${store.token}` };
   const statuses = await Promise.all(
-    Array.from({ length: 10 }, async () => (await fetch(`${store.url}/livez`)).status),
+    Array.from({ length: 10 }, async () => (await fetch(`${store.url}/plants`, { headers })).status),
   );
   expect(statuses).toEqual(Array(10).fill(200));
+  // Its output may come after its exit.
+  const closed = once(store.process, 'close');
   expect(await store.stop()).toEqual({ code: 0, signal: null });
+  await closed;
+  expect(store.output.text.match(/"path":"\/plants"/g)).toHaveLength(10);
   expect(store.output.text.match(/"worker started"/g)).toHaveLength(2);
   expect(store.output.text).not.toContain('a worker died');
 });

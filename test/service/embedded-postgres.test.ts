@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { afterEach, expect, jest, test } from '@jest/globals';
+import { Client } from 'pg';
+import { findServer } from '../../src/embedded-postgres/cluster.ts';
+import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
+import { findServerAccount } from '../../src/embedded-postgres/server-account.ts';
+import { query } from '../support/postgres-server.ts';
+import { useDataFolder } from '../support/use-data-folder.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const folder = useDataFolder();
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+const lease = () => leaseEmbeddedPostgres(folder.path);
+const running = () => {
+  const directory = join(folder.path, 'postgres');
+  return findServer(directory, findServerAccount(directory));
+};
+
+test('a stop closes the connections of others, such as psql', async () => {
+  const { url, release } = await lease();
+  const other = new Client({ connectionString: url });
+  let isClosed = false;
+  other
+    .on('error', () => {})
+    .on('end', () => {
+      isClosed = true;
+    });
+  await other.connect();
+  try {
+    const released = release();
+    await waitUntil('the end of the connection', () => isClosed);
+    await released;
+  } finally {
+    await other.end();
+  }
+  expect(running()).toBeUndefined();
+});
+
+test('a command that waits while a store holds a PostgreSQL that has crashed starts it once the store has ended', async () => {
+  const store = await lease();
+  process.kill(Number(running()?.pid), 'SIGQUIT');
+  await waitUntil('its end', () => running() === undefined);
+  const waiting = lease();
+  // Meanwhile the command finds no server to share.
+  await expect(query(store.url, 'SELECT')).rejects.toThrow('ECONNREFUSED');
+  await store.release();
+  const { url, release } = await waiting;
+  expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  await release();
+});
+
+test('the cache is at most an eighth of the memory that a container may use', async () => {
+  jest.spyOn(process, 'constrainedMemory').mockReturnValue(1536 * 2 ** 20);
+  const { url, release } = await lease();
+  expect(await query(url, 'SHOW shared_buffers')).toEqual([{ shared_buffers: '192MB' }]);
+  await release();
+});

@@ -1,0 +1,35 @@
+import { expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { migrate } from '../../src/database/migrate.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const database = useTestDatabase({ migrated: false });
+const BLOCKED = `SELECT query_start::text AS at FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%CREATE TABLE "tokens"%'`;
+
+test('a migration tries again until no other transaction is in its way, and says once that it waits', async () => {
+  const url = new URL(database.url);
+  // A shorter time than that of migrations. It comes from the URL, as any setting of the driver may.
+  url.searchParams.set('lock_timeout', '100');
+  const other = new Client({ connectionString: database.url });
+  await other.connect();
+  try {
+    await other.query('BEGIN; CREATE TABLE tokens ()');
+    const said: string[] = [];
+    let hasEnded = false;
+    const migrating = migrate(url.href, (message) => said.push(message)).finally(() => {
+      hasEnded = true;
+    });
+    const attempts = new Set<unknown>();
+    await waitUntil('three attempts', async () => {
+      for (const { at } of await database.query(BLOCKED)) attempts.add(at);
+      return hasEnded || attempts.size >= 3;
+    });
+    await other.query('ROLLBACK');
+    expect(await migrating).not.toEqual([]);
+    expect(said).toEqual([expect.stringMatching(/^The migration waits for other transactions/)]);
+  } finally {
+    await other.end();
+  }
+});
