@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: c81fc1ea8e822ea1bb4bb2a8b3a42ef37068e95fa9ee6ab85f66c75be840c95f
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 1fa22bb6ab28415121f4c825bf67178386da4d8c33fad2f0cd0f31c04250b221
 export interface paths {
     "/plants": {
         parameters: {

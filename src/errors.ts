@@ -58,7 +58,7 @@ export const errors = defineErrors({
     when: 'the content type or encoding is not supported',
     advice:
       'Send application/json, application/merge-patch+json with PATCH, or application/x-ndjson or text/csv for an import. Compress with gzip, deflate or br, or not at all.',
-    example: 'The Content-Type must be application/json.',
+    example: 'The Content-Type must be application/json, not "text/plain".',
   },
   bodyTooLarge: {
     code: 1002,

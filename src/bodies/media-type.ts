@@ -32,7 +32,8 @@ export const readContentType = <Expected extends string>(
   const { type, parameters } = parse(header);
   const { charset = 'utf-8' } = parameters;
   if (!expected.includes(type as Expected)) {
-    const message = `The Content-Type must be ${expected.join(' or ')}.`;
+    const found = type === '' ? 'and there is none' : `not ${quoteValue(type)}`;
+    const message = `The Content-Type must be ${expected.join(' or ')}, ${found}.`;
     const headers = { Accept: expected.join(', ') }; // RFC 9110 §15.5.16
     throw new StoreError('mediaTypeNotSupported', message, { headers });
   }

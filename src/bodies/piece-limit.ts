@@ -40,4 +40,7 @@ export const createPieceLimit = ({ hasLines }: { hasLines: boolean }) => {
 };
 
 export const tooManyPieces = (): StoreError =>
-  new StoreError('bodyTooLarge', `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes.`);
+  new StoreError(
+    'bodyTooLarge',
+    `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes. Buffer what you write.`,
+  );

@@ -51,7 +51,8 @@ const SHOWN_PATH = 100;
 
 export const rejectUnknownPath: RequestHandler = ({ path }) => {
   const shown = path.length > SHOWN_PATH ? `${path.slice(0, SHOWN_PATH)}…` : path;
-  throw new StoreError('pathUnknown', `There is nothing at ${shown}.`);
+  const advice = path.length > 1 && path.endsWith('/') ? ' Paths have no slash at their end.' : '';
+  throw new StoreError('pathUnknown', `There is nothing at ${shown}.${advice}`);
 };
 
 /**

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { countLineEnds, decodeText } from './decode-text.ts';
@@ -68,6 +69,12 @@ describe('decodeText', () => {
         });
       }
     }
+  });
+
+  test('says that a file is compressed, or wrong in its first line', async () => {
+    const messageOf = (bytes: Buffer) => decode(bytes, 100).catch(({ message }: Error) => message);
+    expect(await messageOf(gzipSync('id,name'))).toMatch(/^The file is compressed: send Content-Encoding: gzip/);
+    expect(await messageOf(Buffer.from('é,a', 'latin1'))).toBe(`The file is not utf-8. ${ADVICE}`);
   });
 
   test('hands on what precedes a piece that is wrong', async () => {

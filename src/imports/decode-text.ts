@@ -2,6 +2,8 @@ import { isAscii } from 'node:buffer';
 import { US_ASCII } from '../bodies/media-type.ts';
 import { StoreError } from '../errors.ts';
 
+const GZIP = Buffer.of(0x1f, 0x8b);
+const COMPRESSED = 'The file is compressed: send Content-Encoding: gzip, or on the command line name it .gz.';
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /**
@@ -21,11 +23,13 @@ export async function* decodeText(pieces: AsyncIterable<Buffer>, encoding = 'utf
       if (encoding === US_ASCII && bytes && !isAscii(bytes)) throw new TypeError('Not ASCII');
       return decoder.decode(bytes, { stream: bytes !== undefined });
     } catch {
+      if (Number.isNaN(last) && bytes?.subarray(0, 2).equals(GZIP)) throw new StoreError('bodyNotJson', COMPRESSED);
       // All is right up to the first character that is not ASCII.
       const [start = ''] = new TextDecoder(encoding).decode(bytes).split(/[\u0080-\uffff]/, 1);
-      const where = `somewhere after line ${lines + countLineEnds(start, last)}`;
+      const line = lines + countLineEnds(start, last);
+      const where = line > 0 ? `, somewhere after line ${line}` : '';
       const advice = 'If it is in another encoding, such as windows-1252 or utf-16le, state it.';
-      throw new StoreError('bodyNotJson', `The file is not ${encoding}, ${where}. ${advice}`);
+      throw new StoreError('bodyNotJson', `The file is not ${encoding}${where}. ${advice}`);
     }
   };
   for await (const piece of pieces) {

@@ -40,9 +40,10 @@ describe('a JSON array', () => {
   });
 
   test.each([
-    ['', /^The file is not JSON: /],
+    ['', /^The file is not a JSON array of plants\. NDJSON and CSV have /],
     ['[{"id":1]}', /^The file is not JSON: .+[^.]\.$/],
-    ['{"id":1,"name":"Fir"}', /^The file is JSON, but not an array of plants\.$/],
+    ['{"id":1,"name":"Fir"}', /^The file is not a JSON array of plants\. /],
+    ['id,name\n1,Fir', /^The file is not a JSON array of plants\. /],
   ])('is not %j', (text, message) => {
     expect(() => parseArray(text)).toThrow(message);
   });

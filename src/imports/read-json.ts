@@ -85,12 +85,14 @@ const ARRAY_SEPARATORS = 500_000;
 /** if it is larger, one in so many characters. Plants without other members have fewer: `{"id":1,"name":""},` has three in nineteen. */
 const CHARACTERS_PER_SEPARATOR = 6;
 
+const NOT_AN_ARRAY =
+  'The file is not a JSON array of plants. NDJSON and CSV have a Content-Type, or on the command line a --format, of their own.';
+
 /** Objects take up to 30 times the memory of their text. @throws {StoreError} 1000, 1002 */
 export const parseArray = (text: string): unknown[] => {
+  if (!/^\s*\[/.test(text)) throw new StoreError('bodyNotJson', NOT_AN_ARRAY);
   const maxSeparators = Math.max(ARRAY_SEPARATORS, Math.floor(text.length / CHARACTERS_PER_SEPARATOR));
-  const value = parseJsonText(text, 'The file', maxSeparators);
-  if (Array.isArray(value)) return value;
-  throw new StoreError('bodyNotJson', 'The file is JSON, but not an array of plants.');
+  return parseJsonText(text, 'The file', maxSeparators) as unknown[];
 };
 
 /** Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. */

@@ -153,6 +153,20 @@ describe('a connection whose request has its response before all of its body', (
   });
 });
 
+test.each(['/livez', '/plants/1', '/plants/2'])('a client of HTTP/1.0 can keep its connection: %s', async (path) => {
+  service = await start();
+  await service.post({ id: 1, name: 'Fir' });
+  const authorization = `Authorization: Bearer ${service.token}`;
+  const socket = await open();
+  for (let count = 0; count < 2; count++) {
+    const text = await send(
+      socket,
+      `GET ${path} HTTP/1.0\r\nHost: x\r\n${authorization}\r\nConnection: keep-alive\r\n\r\n`,
+    );
+    expect(text).toMatch(/\r\nContent-Length: \d+\r\n.*Connection: keep-alive\r\n/s);
+  }
+});
+
 test('a response in progress closes its connection if the service begins to stop, also within SHUTDOWN_DELAY', async () => {
   service = await start({ SHUTDOWN_DELAY: '1' });
   const unlock = await lockPlants(service.database.url);

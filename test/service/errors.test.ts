@@ -98,10 +98,13 @@ describe('code 1001: the content type or encoding is not supported', () => {
     const response = await postBytes(plant(1), { 'Content-Type': type });
     expect(response.status).toBe(400);
     expect(response.body.error).toBe(1001);
+    if (!type.includes(';'))
+      expect(response.body.message).toBe(`The Content-Type must be application/json, not "${type}".`);
   });
 
   test('no content type at all', async () => {
-    expect((await postBytes(plant(1), {})).body.error).toBe(1001);
+    const { error, message } = (await postBytes(plant(1), {})).body;
+    expect([error, message]).toEqual([1001, 'The Content-Type must be application/json, and there is none.']);
     expect((await postBytes(undefined, {})).body.error).toBe(1001);
   });
 
@@ -262,6 +265,8 @@ describe('paths and methods', () => {
     }
     const long = await service.agent.get(`/${'a'.repeat(10_000)}`);
     expect(long.body.message).toBe(`There is nothing at /${'a'.repeat(99)}….`);
+    const slash = await service.agent.get('/plants/');
+    expect(slash.body.message).toBe('There is nothing at /plants/. Paths have no slash at their end.');
   });
 
   test('code 1202: the method is not allowed; Allow lists those that are', async () => {

@@ -24,7 +24,7 @@ describe('GET /plants/export', () => {
         '{"id":9223372036854775807,"name":"Fir","tag":"Abies"}\n',
     );
     expect(response.headers).toMatchObject({
-      'content-type': 'application/x-ndjson',
+      'content-type': 'application/x-ndjson; charset=utf-8',
       'content-disposition': 'attachment; filename="plants.ndjson"',
       'cache-control': 'no-store',
       'transfer-encoding': 'chunked',

@@ -205,7 +205,7 @@ describe('the body', () => {
     const rows = type === NDJSON || head === '' ? '{"id":1,"name":"T\xe4nnchen"}' : '1,T\xe4nnchen\n2,Fir';
     const { status, body } = await importPlants(Buffer.from(head + rows, 'latin1'), { type });
     const message =
-      `The file is not ${encoding}, somewhere after line ${line}. If it is in another encoding, such as windows-1252 or ` +
+      `The file is not ${encoding}${line > 0 ? `, somewhere after line ${line}` : ''}. If it is in another encoding, such as windows-1252 or ` +
       'utf-16le, state it. Nothing is stored.';
     expect([status, body]).toEqual([400, { error: 1000, message }]);
     expect(await count()).toBe(0);
