@@ -76,16 +76,16 @@ const withValue = (message: string, whole: unknown, path: PropertyKey[]): string
 export const parseParameters = <Schema extends z.ZodObject>(schema: Schema, values: object): z.infer<Schema> => {
   const result = schema.safeParse(values);
   if (result.success) return result.data;
-  const wrong = new Map(
-    result.error.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key): [string, () => string] => [key, () => `${quoteName(key)} is not known`])
-        : [[issue.path.join('.'), () => `${String(issue.path[0])} ${withValue(issue.message, values, issue.path)}`]],
-    ),
-  );
+  const problems = result.error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((name) => ({ name, describe: () => `${quoteName(name)} is not known` }));
+    const name = String(issue.path[0]);
+    return [{ name, describe: () => `${name} ${withValue(issue.message, values, issue.path)}` }];
+  });
+  const wrong = Map.groupBy(problems, ({ name }) => name);
   const named = wrong
     .values()
     .take(MAX_NAMED)
-    .map((describe) => `The parameter ${describe()}`);
+    .map(([problem]) => `The parameter ${problem?.describe()}`);
   throw new StoreError('parameterWrong', `${[...named, ...describeRest(wrong.size, 'parameter')].join('. ')}.`);
 };

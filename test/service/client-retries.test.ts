@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { createPlantClient } from '../../client/plant-client.ts';
 import { createRetryingFetch } from '../../client/retry.ts';
@@ -122,4 +124,21 @@ test('a signal that is aborted while a response is dropped ends the pause after 
   const request = new Request('http://127.0.0.1:1', { signal: controller.signal });
   await expect(retryingFetch(request)).rejects.toThrow('enough');
   expect(attempts).toBe(1);
+});
+
+test('a program whose signal ends a pause ends without waiting for the rest of it', async () => {
+  const program = `
+    import { createRetryingFetch } from '${new URL('../../client/retry.ts', import.meta.url)}';
+    const controller = new AbortController();
+    const retryingFetch = createRetryingFetch({
+      fetch: async () => {
+        setImmediate(() => controller.abort('enough'));
+        return new Response('', { status: 503, headers: { 'Retry-After': '60' } });
+      },
+    });
+    const request = new Request('http://127.0.0.1:1', { signal: controller.signal });
+    await retryingFetch(request).catch(console.log);`;
+  const words = ['--input-type=module', '--eval', program];
+  const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 20_000 });
+  expect(stdout).toBe('enough\n');
 });

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createHttpServer } from '../../src/server/http-server.ts';
@@ -178,8 +179,22 @@ test('a response in progress closes its connection if the service begins to stop
   await stopped;
 });
 
+test('a request in progress when a service stops is not cut off before the end of SHUTDOWN_DELAY', async () => {
+  const { promise: responding, resolve } = Promise.withResolvers<ServerResponse>();
+  const server = createHttpServer({ handler: (_request, response) => resolve(response), requestTimeout: 10_000 });
+  const answer = fetch(`http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`);
+  const response = await responding;
+  const timeout = 1;
+  const stopped = server.close({ delay: 1000, timeout });
+  const later = performance.now() + 20 * timeout;
+  await waitUntil('the timeout to pass', () => performance.now() > later);
+  response.end('late');
+  expect(await (await answer).text()).toBe('late');
+  await stopped;
+});
+
 test('a service that stops accepts requests for SHUTDOWN_DELAY and reports that it is not ready', async () => {
-  service = await start({ SHUTDOWN_DELAY: '1' });
+  service = await start({ SHUTDOWN_DELAY: '3' });
   const idle = await openUsed();
   const stopped = service.stopServer();
   const ready = await service.agent.get('/readyz');

@@ -7,6 +7,8 @@ import { waitUntil } from '../support/wait-until.ts';
 
 /** In ms. What a stop waits for in vain ends only then. */
 const SHUTDOWN_TIMEOUT = 40_000;
+/** How long a client of the port of the metrics may take to send its header, in ms. */
+const METRICS_REQUEST_TIMEOUT = 10_000;
 const LONG = { idle: 3_600_000, total: 3_600_000 };
 
 const start = useTestServices();
@@ -16,8 +18,8 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 /** Opens a connection whose client does not end its side when the service does. */
-const open = async (text: string) => {
-  const socket = connect({ port: Number(new URL(service.baseUrl).port), host: '127.0.0.1', allowHalfOpen: true });
+const open = async (text: string, url = service.baseUrl) => {
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true });
   sockets.push(socket);
   socket.on('error', () => {});
   await once(socket, 'connect');
@@ -47,6 +49,16 @@ test.each([
   const startedAt = performance.now();
   await service.stopServer();
   expect(performance.now() - startedAt).toBeLessThan(SHUTDOWN_TIMEOUT / 2);
+});
+
+test('a stop does not wait for the rest of a header on the port of the metrics', async () => {
+  service = await start({ METRICS_PORT: '0', SHUTDOWN_TIMEOUT: `${SHUTDOWN_TIMEOUT}ms` });
+  await open('GET /metrics HTTP/1.1\r\nHost: ', service.metricsUrl());
+  // On a later connection, so that the first is accepted.
+  await service.metrics();
+  const startedAt = performance.now();
+  await service.stopServer();
+  expect(performance.now() - startedAt).toBeLessThan(METRICS_REQUEST_TIMEOUT / 2);
 });
 
 test('a response that is complete, but whose client reads slowly, is sent to its end before a stop', async () => {

@@ -183,6 +183,12 @@ test('the text from before a rotation is valid no longer than the token', async 
   expect((await later.agent.get('/plants/1').set('Authorization', `Bearer ${own.token}`)).status).toBe(401);
 });
 
+test('a rotation that is undone leaves the text from before valid until the token expires', async () => {
+  const token = await makeToken('undone');
+  await service.tokens.undoRotate(String(await service.tokens.rotate('undone', 0)));
+  expect((await send(`Bearer ${token}`)).status).toBe(200);
+});
+
 test('the database stores only the SHA-256 of a token', async () => {
   const [row] = await service.database.query("SELECT *, t::text AS everything FROM tokens t WHERE name = 'test'");
   expect(row?.hash).toEqual(Buffer.from(hashTokenText(service.token)));

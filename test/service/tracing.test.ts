@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startCollector } from '../support/collector.ts';
+import { sendFromClient } from '../support/leaving-client.ts';
 import { lockPlants } from '../support/lock-plants.ts';
+import { waitForBlocked } from '../support/lock-table.ts';
 import type { SentSpan } from '../support/otlp.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
@@ -139,6 +141,21 @@ describe('a request is traced', () => {
     expect(requests[1]?.attributes['url.path']).toBe('/nowhere');
     expect(requests[2]?.attributes['error.type']).toBe('503');
     expect(spans.find(({ name }) => name === 'INSERT plants')).toMatchObject({ traceId: CLIENT_TRACE, status: 2 });
+  });
+
+  test('even if its client leaves before the response, which is an error without a status code', async () => {
+    await start();
+    const unlock = await lockPlants(service.database.url);
+    const client = sendFromClient(service, service.token, { method: 'GET', path: '/plants/1' });
+    await waitForBlocked(service.database, 'plants');
+    await client.leave();
+    await unlock();
+    const { status, attributes } = (await sent()).named('GET /plants/:id');
+    expect([status, attributes['error.type'], attributes['http.response.status_code']]).toEqual([
+      2,
+      'aborted',
+      undefined,
+    ]);
   });
 });
 

@@ -167,6 +167,13 @@ describe('the keys of the identity provider', () => {
     is: [1, 2, 2],
     of: async (milliseconds) => fetchesAfter(milliseconds, await sign({}, 'unknown'), await sign()),
   });
+  edge('tokens/jwt-verifier.ts COOLDOWN', 'are fetched for a wrong signature 30 seconds after the last time', {
+    is: [1, 2, 2],
+    of: async (milliseconds) => {
+      const forged = (await sign()).replace(/.{9}$/, 'AAAAAAAAA');
+      return fetchesAfter(milliseconds, forged, await sign());
+    },
+  });
   edge('tokens/jwt-verifier.ts FETCH_INTERVAL', 'are fetched again five seconds after a failure', {
     is: [1, 2, 2],
     of: async (milliseconds) => {

@@ -71,6 +71,18 @@ describe('a connection whose request is refused', () => {
       return sockets.flatMap(({ destroyed }, index) => (destroyed ? [index] : []));
     },
   });
+  edge('server/lingering.ts MAX_LINGERING', 'is closed before an older one whose client still reads its response', {
+    is: [[], [], [1]],
+    of: (count) => {
+      const lingering = createLingering();
+      const sockets = many(count, () => new Socket());
+      for (const [index, socket] of sockets.entries())
+        if (index === 0) lingering.discardInput(socket);
+        else lingering.add(socket);
+      for (const socket of sockets) lingering.remove(socket);
+      return sockets.flatMap(({ destroyed }, index) => (destroyed ? [index] : []));
+    },
+  });
 });
 
 describe('connections', () => {

@@ -156,9 +156,7 @@ test('an error names the first wrong parameters and how many more there are', as
       'The parameter c is not known. The parameter d is not known. 2 more parameters are wrong.',
   });
   const ids = await service.request('get', `/a/base/path/plants?${'id=x&'.repeat(6)}`);
-  expect(ids.body.message).toMatch(
-    /^The parameter id\.0 must be .*, not "x"\. The parameter id\.1 .*\. 1 more parameter is wrong\.$/,
-  );
+  expect(ids.body.message).toMatch(/^The parameter id must be [^.]*, not "x"\.$/);
 });
 
 const escaped = fc.constantFrom(

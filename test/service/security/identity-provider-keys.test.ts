@@ -85,6 +85,12 @@ describe('the keys of the identity provider', () => {
     },
   );
 
+  test('while two keys are published, an expired token without a key id is refused because it is expired', async () => {
+    await provider.addKey('2026-12');
+    expect((await send(await key.sign({ exp: now() - 60 }, { kid: undefined }))).status).toBe(401);
+    expect(service.log).toContainEqual(expect.objectContaining({ reason: expect.stringContaining('"exp"') }));
+  });
+
   test('wrong signatures while the provider does not respond: 401, and one line in five seconds says why', async () => {
     const evil = await provider.addKey('evil', { published: false });
     expect((await send(await key.sign())).status).toBe(200);

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { readConfig } from '../../../src/config/config.ts';
+import { limitRequests } from '../../../src/request-limits.ts';
 import { lockPlants } from '../../support/lock-plants.ts';
 import { lockTable } from '../../support/lock-table.ts';
 import type { TestService } from '../../support/test-service.ts';
@@ -79,6 +81,22 @@ describe('RATE_LIMIT=3/60', () => {
     const sorted = (numbers: number[]) => numbers.toSorted((a, b) => a - b);
     expect(sorted(left.filter((_, turn) => turn % 3 === 0))).toEqual(countdown(20));
     expect(sorted(left.filter((_, turn) => turn % 3 !== 0))).toEqual(countdown(40));
+  });
+
+  test('of the requests of a token that wait to be counted, the first are accepted', async () => {
+    const { tokens } = limitRequests(readConfig({}));
+    // Two batches at once would be counted in any order.
+    const requestLimits = { tokens: { ...tokens, batches: 1, deadline: 30_000 } };
+    const service = await start({ RATE_LIMIT: '3/60' }, { requestLimits });
+    await send(service);
+    const unlock = await lockTable(service.database.url, 'rate_limits');
+    const answers: PromiseLike<{ status: number }>[] = [];
+    for (let count = 1; count <= 4; count++) {
+      answers.push(send(service).then((answer) => answer));
+      await waitUntil(`${count} requests`, () => service.inUse().requests === count);
+    }
+    await unlock();
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 429, 429]);
   });
 
   test('requests without a token, with a wrong one, or without the scope count, too', async () => {

@@ -1,0 +1,39 @@
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import { afterEach, expect, test } from '@jest/globals';
+import { assertWorkersReady } from './ask-workers.ts';
+
+/** A worker that is ready, or not because of REASON. */
+const WORKER = `
+  import { answerReadiness } from '${new URL('ask-workers.ts', import.meta.url)}';
+  const { REASON: message } = process.env;
+  answerReadiness(async () => {
+    if (message) throw { kind: 'databaseUnreachable', message };
+  });`;
+
+afterEach(async () => {
+  for (const worker of Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)) {
+    worker.process.kill('SIGKILL');
+    await once(worker, 'exit');
+  }
+});
+
+const startWorkers = async (...reasons: string[]) => {
+  // With --eval, Node.js does not run the file.
+  cluster.setupPrimary({ exec: import.meta.filename, execArgv: ['--input-type=module', '--eval', WORKER] });
+  for (const REASON of reasons) await once(cluster.fork({ REASON }), 'online');
+};
+
+test('workers are ready as soon as one of them is', async () => {
+  await startWorkers('no database', '');
+  await expect(assertWorkersReady()).resolves.toBeUndefined();
+});
+
+test('workers that are not ready have the reason of one', async () => {
+  await startWorkers('no database', 'no database');
+  await expect(assertWorkersReady()).rejects.toMatchObject({ kind: 'databaseUnreachable', message: 'no database' });
+});
+
+test('no workers are not ready', async () => {
+  await expect(assertWorkersReady()).rejects.toMatchObject({ kind: 'overloaded', message: 'No worker responds.' });
+});
