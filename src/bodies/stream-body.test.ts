@@ -37,6 +37,19 @@ test.each([
   expect(request.isPaused()).toBe(false);
 });
 
+test('once nobody reads a body, its rest is kept by nobody, and so never paused', async () => {
+  const { request, body } = start();
+  request.push('piece');
+  await body.next();
+  await body.return?.();
+  request.resume();
+  for (let pushed = 0; pushed < 200; pushed++) {
+    request.push(Buffer.alloc(65_536, '\n'));
+    await setImmediate();
+  }
+  expect(request.isPaused()).toBe(false);
+});
+
 /** Pushes pieces, and reads what is handed on after each thousand of them, until the body fails. @returns how many were accepted */
 const accepted = async (pieces: Iterable<string>, options?: { isCompressed?: boolean }) => {
   const { request, body } = start(options);

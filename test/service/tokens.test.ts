@@ -120,7 +120,7 @@ test('the service checks the token before it reads the body', async () => {
 
 test('a client that sends Expect: 100-continue gets the answer before it sends the body', async () => {
   const { request } = await import('node:http');
-  const ask = (token: string) =>
+  const ask = (token: string, more: Record<string, string> = {}) =>
     new Promise<string>((resolve, reject) => {
       const body = JSON.stringify({ id: nextId++, name: 'Fir' });
       const headers = {
@@ -128,6 +128,7 @@ test('a client that sends Expect: 100-continue gets the answer before it sends t
         Expect: '100-continue',
         'Content-Type': 'application/json',
         'Content-Length': body.length,
+        ...more,
       };
       const call = request(`${service.baseUrl}/plants`, { method: 'POST', headers });
       let invited = false;
@@ -143,6 +144,8 @@ test('a client that sends Expect: 100-continue gets the answer before it sends t
       call.flushHeaders();
     });
   expect(await ask(service.token)).toBe('invited, 200');
+  expect(await ask(service.token, { 'Content-Length': '1048577' })).toBe('not invited, 400');
+  expect(await ask(service.token, { 'Content-Type': 'text/plain' })).toBe('not invited, 400');
   expect(await ask('wrong')).toBe('not invited, 401');
 });
 
