@@ -1,3 +1,4 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
@@ -50,6 +51,13 @@ test('a command that waits while a store holds a PostgreSQL that has crashed sta
   const { url, release } = await waiting;
   expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   await release();
+});
+
+test('what an interrupted initdb left is removed, and a new data directory created', async () => {
+  mkdirSync(join(folder.path, 'postgres.new-1'));
+  writeFileSync(join(folder.path, 'postgres.new-1', 'PG_VERSION'), '18\n');
+  await (await lease()).release();
+  expect(readdirSync(folder.path).filter((name) => name.startsWith('postgres.new'))).toEqual([]);
 });
 
 test('the cache is at most an eighth of the memory that a container may use', async () => {

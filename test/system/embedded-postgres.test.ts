@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -170,13 +170,6 @@ describe('leaseEmbeddedPostgres', () => {
     const { url, release } = await leaseEmbeddedPostgres(folder.path);
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     await release();
-  });
-
-  test('creates a new data directory if creating the first was interrupted', async () => {
-    mkdirSync(join(folder.path, 'postgres.new-1'));
-    writeFileSync(join(folder.path, 'postgres.new-1', 'PG_VERSION'), '18\n');
-    await (await leaseEmbeddedPostgres(folder.path)).release();
-    expect(readdirSync(folder.path).filter((name) => name.startsWith('postgres.new'))).toEqual([]);
   });
 
   test('if it cannot start, the message includes that of PostgreSQL', async () => {
