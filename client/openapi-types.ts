@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 1fa22bb6ab28415121f4c825bf67178386da4d8c33fad2f0cd0f31c04250b221
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 2e7162f9f4e41fe207e14d8a01c2e7d294feebfc049d105ee54936a209c90225
 export interface paths {
     "/plants": {
         parameters: {

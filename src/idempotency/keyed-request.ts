@@ -81,7 +81,8 @@ export const idempotent = {
     z.object({
       'Idempotency-Key': z
         .string()
-        .regex(/^(\x22([!#-[\]-~]|\\[\x22\\]){1,255}\x22|[!#-~][!-~]{0,254})$/)
+        // Without quotes and brackets as such, which other programs read otherwise.
+        .regex(/^(\x22([!#-\x5b\x5d-~]|\\[\x22\\]){1,255}\x22|[!#-~][!-~]{0,254})$/)
         .optional()
         .describe(
           'A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in ' +
