@@ -22,7 +22,9 @@ type LogOptions = { level: string; format: 'auto' | 'json' | 'pretty'; worker?: 
  * @param worker the number of this process, if there are several
  */
 export const createLog = ({ level, format, worker }: LogOptions) => {
-  const readable = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
+  // This also lets no write to a pipe that nobody reads block a thread, for which Node.js would wait at exit.
+  const isTerminal = process.stdout.isTTY === true;
+  const readable = format === 'pretty' || (format === 'auto' && isTerminal);
   const [minLength, maxWrite] =
     worker === undefined ? [BUFFER_SIZE, 4 * BUFFER_SIZE] : [ATOMIC_WRITE / 2, ATOMIC_WRITE];
   // pino.destination writes synchronously at exit, and on a full disk retries forever.
@@ -31,7 +33,7 @@ export const createLog = ({ level, format, worker }: LogOptions) => {
     maxLength: MAX_WAITING,
     ...(readable
       ? // Only a terminal always reads what is written to it. With a minLength of 0, flush would not wait.
-        { sync: process.stdout.isTTY === true, minLength: 1 }
+        { sync: isTerminal, minLength: 1 }
       : { sync: false, periodicFlush: FLUSH_INTERVAL, minLength, maxWrite }),
   });
   // pino calls it for a fatal line, and on a full disk it never returns. `flush` follows.

@@ -82,6 +82,15 @@ test('each kind of change has its line, once, and the next reader goes on behind
   expect(await readLines(2)).toEqual([{ change: 'deleted', id: 2 }, { change: 'emptied' }]);
 });
 
+test('what is written when a reader is ended is confirmed, and does not come again', async () => {
+  const reader = follow(async () => void setImmediate(reader.end));
+  await query("INSERT INTO plants VALUES (1, 'Fir', NULL)");
+  await reader.ended;
+  await slotIsFree();
+  await query("INSERT INTO plants VALUES (2, 'Oak', NULL)");
+  expect(await readLines(1)).toMatchObject([{ id: 2 }]);
+});
+
 test('what is not written yet is not confirmed, and comes again', async () => {
   const { promise: never } = Promise.withResolvers<void>();
   let writes = 0;
