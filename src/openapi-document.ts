@@ -112,7 +112,10 @@ export const openApiDocument = {
 
 const ROOT = [{ url: '/', description: 'At the root, regardless of the base path' }];
 
-/** The document that a service with this base path serves. Only there the health checks have a server: some tools make `//livez` of it. */
+/**
+ * The document of a service with this base path. Its health checks then name the root as their server; without a base path they name
+ * none, because some tools would join `/` and `/livez` to `//livez`.
+ */
 export const describeAt = (basePath: string): typeof openApiDocument => {
   if (basePath === '') return openApiDocument;
   const atRoot = Object.keys(healthPaths).map((path) => [path, { get: { ...paths[path]?.get, servers: ROOT } }]);

@@ -42,5 +42,5 @@ export const createPieceLimit = ({ hasLines }: { hasLines: boolean }) => {
 export const tooManyPieces = (): StoreError =>
   new StoreError(
     'bodyTooLarge',
-    `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes. Buffer what you write.`,
+    `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes. Send larger ones, for example by buffering what you write.`,
   );

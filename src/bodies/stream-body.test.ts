@@ -37,7 +37,7 @@ test.each([
   expect(request.isPaused()).toBe(false);
 });
 
-test('once nobody reads a body, its rest is kept by nobody, and so never paused', async () => {
+test('the rest of a body that nobody reads any more is not kept, so the request is never paused', async () => {
   const { request, body } = start();
   request.push('piece');
   await body.next();

@@ -21,7 +21,7 @@ const toField = (value: string | null): string => {
 /** Each format: its Content-Type (for CSV: RFC 4180 §3), what precedes the rows, and a row as a line that ends with LF. */
 export const rowWriters: Record<ExportFormat, { type: string; head: string; write: (row: PlantRow) => string }> = {
   ndjson: {
-    // Without it, some clients guess the encoding.
+    // Without the charset, Python's requests guesses the encoding.
     type: 'application/x-ndjson; charset=utf-8',
     head: '',
     write: ([id, name, tag]) => `${representFields(id, name, tag)}\n`,

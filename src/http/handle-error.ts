@@ -51,7 +51,7 @@ const SHOWN_PATH = 100;
 
 export const rejectUnknownPath: RequestHandler = ({ path }) => {
   const shown = path.length > SHOWN_PATH ? `${path.slice(0, SHOWN_PATH)}…` : path;
-  const advice = path.length > 1 && path.endsWith('/') ? ' Paths have no slash at their end.' : '';
+  const advice = path.length > 1 && path.endsWith('/') ? ' The paths of operations do not end with a slash.' : '';
   throw new StoreError('pathUnknown', `There is nothing at ${shown}.${advice}`);
 };
 

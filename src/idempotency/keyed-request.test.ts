@@ -25,7 +25,7 @@ test('a replay behind the deadline, after which the client has another response,
   expect(await replay(true)).toEqual({});
 });
 
-test('a wrong key is named with what it must be, several as such', () => {
+test('a wrong key is shown with what it must be, and several keys are refused', () => {
   const read = (...keys: string[]) =>
     readIdempotencyKey({
       headers: { 'idempotency-key': keys.join(', ') },

@@ -81,7 +81,7 @@ export const idempotent = {
     z.object({
       'Idempotency-Key': z
         .string()
-        // Without quotes and brackets as such, which other programs read otherwise.
+        // Quotes and brackets are escaped, because some generators and other engines misread them in a pattern.
         .regex(/^(\x22([!#-\x5b\x5d-~]|\\[\x22\\]){1,255}\x22|[!#-~][!-~]{0,254})$/)
         .optional()
         .describe(

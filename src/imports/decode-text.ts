@@ -3,7 +3,8 @@ import { US_ASCII } from '../bodies/media-type.ts';
 import { StoreError } from '../errors.ts';
 
 const GZIP = Buffer.of(0x1f, 0x8b);
-const COMPRESSED = 'The file is compressed: send Content-Encoding: gzip, or on the command line name it .gz.';
+const COMPRESSED =
+  'The file is compressed with gzip. Send Content-Encoding: gzip; on the command line, let its name end with .gz, or decompress it first.';
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /**

@@ -31,7 +31,7 @@ const importPlants: Operation = {
   scopes: ['plants:write'],
   parameters: parametersOf('query', importQuerySchema),
   body: {
-    // Some generators send all bodies as JSON, whose schema is then the first one.
+    // First, because some generators send every body as JSON, with the first schema.
     ...json(
       { type: 'array', items: reference('schemas', 'NewPlant') },
       twoPlants([

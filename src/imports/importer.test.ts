@@ -44,7 +44,7 @@ test('an import that fails gives its slot back and says how it ended, once', asy
   expect(importer.inProgress()).toBe(0);
 });
 
-test('a stop ends the imports in progress, not those that have ended', async () => {
+test('a stop leaves imports alone that have ended', async () => {
   const { importer, run } = start();
   const ending = new AbortController();
   await expect(run(undefined, ending)).rejects.toThrow();

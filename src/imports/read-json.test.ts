@@ -40,7 +40,7 @@ describe('a JSON array', () => {
   });
 
   test.each([
-    ['', /^The file is not a JSON array of plants\. NDJSON and CSV have /],
+    ['', /^The file is not a JSON array of plants\. If it is NDJSON or CSV, /],
     ['[{"id":1]}', /^The file is not JSON: .+[^.]\.$/],
     ['{"id":1,"name":"Fir"}', /^The file is not a JSON array of plants\. /],
     ['id,name\n1,Fir', /^The file is not a JSON array of plants\. /],

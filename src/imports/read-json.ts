@@ -86,7 +86,8 @@ const ARRAY_SEPARATORS = 500_000;
 const CHARACTERS_PER_SEPARATOR = 6;
 
 const NOT_AN_ARRAY =
-  'The file is not a JSON array of plants. NDJSON and CSV have a Content-Type, or on the command line a --format, of their own.';
+  'The file is not a JSON array of plants. If it is NDJSON or CSV, send Content-Type: application/x-ndjson or text/csv; on the command ' +
+  'line, use --format ndjson or csv.';
 
 /** Objects take up to 30 times the memory of their text. @throws {StoreError} 1000, 1002 */
 export const parseArray = (text: string): unknown[] => {

@@ -22,7 +22,8 @@ type LogOptions = { level: string; format: 'auto' | 'json' | 'pretty'; worker?: 
  * @param worker the number of this process, if there are several
  */
 export const createLog = ({ level, format, worker }: LogOptions) => {
-  // This also lets no write to a pipe that nobody reads block a thread, for which Node.js would wait at exit.
+  // Reading process.stdout also makes a pipe non-blocking. Otherwise a write to a pipe that nobody reads would block a thread, for which
+  // Node.js waits at exit.
   const isTerminal = process.stdout.isTTY === true;
   const readable = format === 'pretty' || (format === 'auto' && isTerminal);
   const [minLength, maxWrite] =

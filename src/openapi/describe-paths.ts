@@ -19,7 +19,7 @@ export type Operation = {
   operationId: string;
   summary: string;
   description?: string;
-  /** See `describeAt`. */
+  /** Set by `describeAt` only, for paths that are not below the base path. */
   servers?: { url: string; description: string }[];
   /** The scopes that the token needs. Undefined: no token is needed. */
   scopes?: string[];

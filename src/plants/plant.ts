@@ -6,7 +6,7 @@ const storableText = z
   .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
   .refine((text) => !text.includes('\0'), 'must be text without U+0000, which cannot be stored')
   .refine((text) => text.isWellFormed(), 'must be text without unpaired surrogates, which cannot be stored')
-  // Also for programs in which \u is unknown.
+  // Not \u0000, which PCRE and Go do not know.
   .meta({ pattern: '^[^\\x00]*$' });
 
 export const MIN_INT64 = -9_223_372_036_854_775_808n;

@@ -83,10 +83,11 @@ test('each kind of change has its line, once, and the next reader goes on behind
 });
 
 test('what is written when a reader is ended is confirmed, and does not come again', async () => {
-  const reader = follow(async () => void setImmediate(reader.end));
+  const { promise: written, resolve } = Promise.withResolvers<void>();
+  const reader = follow(async () => void setImmediate(resolve));
   await query("INSERT INTO plants VALUES (1, 'Fir', NULL)");
-  await reader.ended;
-  await slotIsFree();
+  await written;
+  await reader.end();
   await query("INSERT INTO plants VALUES (2, 'Oak', NULL)");
   expect(await readLines(1)).toMatchObject([{ id: 2 }]);
 });

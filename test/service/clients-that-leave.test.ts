@@ -131,8 +131,8 @@ const allReads: Operation[] = [
   PAGE,
   { ...PAGE, title: 'GET of a page with a long plant', name: LONG, readsFirst: true },
   { title: 'GET of several ids', ...read((id) => `/plants?id=${id}`) },
-  { title: 'the number with a tag', ...read((id) => `/plants/count?tag=${id}`) },
-  { title: 'the number with a part of a name', ...read((id) => `/plants/count?q=${id}`) },
+  { title: 'GET of the count by tag', ...read((id) => `/plants/count?tag=${id}`) },
+  { title: 'GET of the count by a part of a name', ...read((id) => `/plants/count?q=${id}`) },
   { title: 'GET by tag', ...read((id) => `/plants?tag=${id}`) },
   { title: 'GET by a part of a name', ...read((id) => `/plants?q=${id}`) },
 ];

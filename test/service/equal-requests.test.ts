@@ -87,7 +87,7 @@ describe('a key whose first request fails because of the database can be sent ag
     'Idempotency-Key if it has one; if not, code 1004 then means that the plant was stored.';
 
   test('its statement takes too long', async () => {
-    const service = await start(PATIENT, { requestLimits: { statementTimeout: 2000 } });
+    const service = await start(PATIENT, { requestLimits: { statementTimeout: 4000 } });
     await post(service, 'warm-up', { id: 2, name: 'Yew' });
     unlock = await lockPlants(service.database.url);
     expect(await post(service, 'a')).toBe(

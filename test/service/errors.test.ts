@@ -266,7 +266,7 @@ describe('paths and methods', () => {
     const long = await service.agent.get(`/${'a'.repeat(10_000)}`);
     expect(long.body.message).toBe(`There is nothing at /${'a'.repeat(99)}….`);
     const slash = await service.agent.get('/plants/');
-    expect(slash.body.message).toBe('There is nothing at /plants/. Paths have no slash at their end.');
+    expect(slash.body.message).toBe('There is nothing at /plants/. The paths of operations do not end with a slash.');
   });
 
   test('code 1202: the method is not allowed; Allow lists those that are', async () => {

@@ -52,8 +52,10 @@ test.each([
 test('EXPORT_TIMEOUT counts from the request on, also while nothing can be read yet', async () => {
   const service = await start({ EXPORT_TIMEOUT: '1s' });
   const unlock = await lockPlants(service.database.url);
-  const { status, body } = await service.request('get', '/plants/export');
-  await unlock();
+  const { status, body } = await service
+    .request('get', '/plants/export')
+    .then((response) => response)
+    .finally(unlock);
   expect([status, body]).toEqual([503, expect.objectContaining({ error: 1500, message: TOO_LONG })]);
 });
 

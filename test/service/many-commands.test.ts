@@ -28,7 +28,7 @@ describe('count, delete and patch', () => {
   test.each([
     ['a service', 'Another transaction has locked the data; nothing was changed'],
     ['the database', 'Another transaction is in the way: canceling statement due to lock timeout'],
-  ])('with %s, a locked plant is not waited for until the outcome is unknown', async (what, said) => {
+  ])('with %s, a command gives up on a locked plant before its outcome is unknown', async (what, said) => {
     await service.database.query("INSERT INTO plants VALUES (1, 'Fir', 't1')");
     const unlock = await lockPlants(service.database.url);
     const environment = what === 'a service' ? {} : { PLANT_STORE_URL: '', DATABASE_URL: service.database.url };

@@ -61,7 +61,7 @@ describe.each(['DELETE', 'PATCH'])('%s /plants', (method) => {
     onCitus('a worker may have committed a statement that is canceled'),
     'has the time of a search: 503, code 1505, and nothing is changed',
     async () => {
-      const instance = await startWith({ statementTimeout: 2000 });
+      const instance = await startWith({ statementTimeout: 5000 });
       const unlock = await lockTable(service.database.url, 'plants');
       const { status, body } = await send(method, '?tag=Abies', undefined, instance);
       await unlock();

@@ -128,7 +128,7 @@ describe('import and export with a service', () => {
     expect(await service.stored('-1')).toMatchObject({ name: 'Tännchen' });
     writeFileSync(path('b.json'), '{"id":1,"name":"Fir"}');
     const { stderr } = await run(['import', path('b.json')]);
-    expect(stderr).toContain('on the command line a --format, of their own. Nothing is stored.\n');
+    expect(stderr).toContain('line, use --format ndjson or csv. Nothing is stored.\n');
   });
 
   test.each([

@@ -77,7 +77,7 @@ describe('a search that takes too long', () => {
   };
 
   test('gets 503, code 1505, which the metrics separate from an unreachable database', async () => {
-    await start({ METRICS_PORT: '0' }, { statementTimeout: 2000 });
+    await start({ METRICS_PORT: '0' }, { statementTimeout: 4000 });
     const { status, body, headers } = await search();
     expect([status, body, headers['retry-after']]).toEqual([503, tooSlow, '1']);
     const { value } = await service.metrics();
@@ -89,7 +89,7 @@ describe('a search that takes too long', () => {
   });
 
   test('also with a tag, which its message does not advise then', async () => {
-    await start({}, { statementTimeout: 2000 });
+    await start({}, { statementTimeout: 4000 });
     const { status, body } = await search('q=sl&tag=x');
     expect([status, body]).toEqual([503, tooSlow]);
   });

@@ -200,7 +200,7 @@ describe('plant-store import', () => {
     expect(stderr).toContain('not "1"; name is required.');
     writeFileSync(path('b.json'), '{"id":1,"name":"Fir"}');
     const object = await run('import', path('b.json'));
-    expect(object.stderr).toContain('on the command line a --format, of their own. Nothing is stored.');
+    expect(object.stderr).toContain('line, use --format ndjson or csv. Nothing is stored.');
   });
 
   test.each([[], ['--json'], ['--dry-run'], ['--atomic'], ['--dry-run', '--atomic', '--json']].map((words) => [words]))(

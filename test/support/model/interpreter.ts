@@ -91,7 +91,12 @@ const createInterpreter = async (store: ModelStore, plants: Readonly<Record<stri
 
   const repeatKept = async () => {
     for (const instance of [0, 1] as const) {
-      for (const { first } of state().kept.values()) await sendAlone(repeatCall(first, instance, false));
+      for (const { first } of state().kept.values()) {
+        const call = repeatCall(first, instance, false);
+        // Its client may have left in an earlier sequence, whose tokens are gone.
+        call.http.headers.Authorization = `Bearer ${tokens.textOf(first.token)}`;
+        await sendAlone(call);
+      }
     }
   };
 
