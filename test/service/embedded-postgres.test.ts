@@ -1,22 +1,27 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { findServer } from '../../src/embedded-postgres/cluster.ts';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { findServerAccount } from '../../src/embedded-postgres/server-account.ts';
 import { query } from '../support/postgres-server.ts';
-import { useDataFolder } from '../support/use-data-folder.ts';
+import { makeTemporaryFolder, removeDataFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-const folder = useDataFolder();
+// One for all tests, since initdb takes a second.
+let folder: string;
+beforeAll(() => {
+  folder = makeTemporaryFolder();
+});
 afterEach(() => {
   jest.restoreAllMocks();
 });
+afterAll(() => removeDataFolder(folder));
 
-const lease = () => leaseEmbeddedPostgres(folder.path);
+const lease = () => leaseEmbeddedPostgres(folder);
 const running = () => {
-  const directory = join(folder.path, 'postgres');
+  const directory = join(folder, 'postgres');
   return findServer(directory, findServerAccount(directory));
 };
 
@@ -54,10 +59,13 @@ test('a command that waits while a store holds a PostgreSQL that has crashed sta
 });
 
 test('what an interrupted initdb left is removed, and a new data directory created', async () => {
-  mkdirSync(join(folder.path, 'postgres.new-1'));
-  writeFileSync(join(folder.path, 'postgres.new-1', 'PG_VERSION'), '18\n');
-  await (await lease()).release();
-  expect(readdirSync(folder.path).filter((name) => name.startsWith('postgres.new'))).toEqual([]);
+  using stack = new DisposableStack();
+  const other = makeTemporaryFolder();
+  stack.defer(() => removeDataFolder(other));
+  mkdirSync(join(other, 'postgres.new-1'));
+  writeFileSync(join(other, 'postgres.new-1', 'PG_VERSION'), '18\n');
+  await (await leaseEmbeddedPostgres(other)).release();
+  expect(readdirSync(other).filter((name) => name.startsWith('postgres.new'))).toEqual([]);
 });
 
 test('the cache is at most an eighth of the memory that a container may use', async () => {
