@@ -257,16 +257,6 @@ describe('createBatchQueue', () => {
     expect(sent()).toEqual([[1], [3]]);
   });
 
-  test('takes an outcome that has arrived when the deadline is noticed', async () => {
-    const { add, end } = start({ deadline: 30 });
-    const result = add(1);
-    await turn();
-    // The process was busy: Node.js runs timers before it reads what has arrived.
-    jest.advanceTimersByTime(30);
-    await end(0);
-    expect(await result).toBe('done');
-  });
-
   test('fails all waiting items if the database is unreachable, and tries again for later ones', async () => {
     const { add, sent, end } = start();
     const results = [add(1)];
