@@ -5,6 +5,7 @@ import { createTokenRepository } from '../../src/tokens/token-repository.ts';
 import { blockedStatements, lockTable, waitForBlocked } from '../support/lock-table.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { useTestServices } from '../support/use-test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 const start = useTestServices();
 const testDatabase = useTestDatabase();
@@ -31,6 +32,10 @@ test('lookups of unknown tokens take at most one connection and do not delay kno
   const service = await start({ REQUEST_TIMEOUT: '60' });
   const post = (id: number, token: string) => service.post({ id, name: 'Fir' }, { Authorization: `Bearer ${token}` });
   expect((await post(1, service.token)).status).toBe(200);
+  // Otherwise the note of its use would wait for the lock, too.
+  await waitUntil('a note of the use', async () =>
+    (await service.database.query('SELECT last_used_at FROM tokens')).every(({ last_used_at }) => last_used_at),
+  );
   const unlock = await lockTable(service.database.url, 'tokens');
   let refused = 0;
   const guesses = Array.from({ length: 200 }, (_, index) =>

@@ -23,9 +23,9 @@ type TestServiceOptions = {
   requestLimits?: Partial<RequestLimits>;
 };
 
-const { lookUpTimeout, connectTimeout, tokens, newTokens, lockTimeout } = limitRequests(readConfig({}));
+const { lookUpTimeout, tokens, newTokens, lockTimeout } = limitRequests(readConfig({}));
 /** Token lookups get a fifth of REQUEST_TIMEOUT. With these limits they keep their time if it is short: the machine may be busy. */
-export const patientLookUps: Partial<RequestLimits> = { lookUpTimeout, connectTimeout, tokens, newTokens };
+export const patientLookUps: Partial<RequestLimits> = { lookUpTimeout, tokens, newTokens };
 
 /** Far longer than a test locks a table to make the database slow, even on a busy machine. Tests of locks set their own. */
 const LOCK_TIMEOUT = 60_000;
