@@ -48,26 +48,19 @@ export const send = async ({ url, token, agent }: RemoteService, request: Remote
   const { method = 'GET', path, headers, body, onSent, signal } = request;
   const target = new URL(url + path);
   const own = { Authorization: `Bearer ${token}`, Accept: 'application/json', 'User-Agent': `plant-store/${version}` };
-  const options = { method, headers: { ...own, ...headers }, agent };
+  const late = new AbortController();
+  const stopped = AbortSignal.any([signal, late.signal]);
+  const options = { method, headers: { ...own, ...headers }, agent, signal: stopped };
   const outgoing = (target.protocol === 'https:' ? https : http).request(target, options);
-  // Before it has a socket, a request that is destroyed emits nothing.
-  const stopping = new AbortController();
-  const stop = (error: Error) => {
-    outgoing.destroy(error);
-    stopping.abort(error);
-  };
-  const abort = () => stop(signal.reason);
-  signal.addEventListener('abort', abort);
-  if (signal.aborted) abort();
-  outgoing.once('close', () => signal.removeEventListener('abort', abort));
   outgoing.setSocketKeepAlive(true, KEEP_ALIVE_DELAY);
   const timer = setTimeout(() => {
     const { connecting = true, secureConnecting = false } = (outgoing.socket ?? {}) as Partial<Connecting>;
-    if (connecting || secureConnecting) stop(new Error(`no connection within ${CONNECT_TIMEOUT / 1000} s`));
+    if (connecting || secureConnecting) late.abort(new Error(`no connection within ${CONNECT_TIMEOUT / 1000} s`));
   }, CONNECT_TIMEOUT);
   // The service may respond before it has read the body, and then close the connection.
   outgoing.on('error', () => {});
-  const responded = once(outgoing, 'response', { signal: stopping.signal }) as Promise<[IncomingMessage]>;
+  // Before it has a socket, a request that is stopped emits nothing.
+  const responded = once(outgoing, 'response', { signal: stopped }) as Promise<[IncomingMessage]>;
   const uploading = new AbortController();
   // The service waits for a header for a shorter time than for the first row.
   if (body) outgoing.flushHeaders();
@@ -90,9 +83,7 @@ export const send = async ({ url, token, agent }: RemoteService, request: Remote
     return response;
   } catch (error) {
     const outcome = method !== 'GET' && outgoing.writableFinished ? 'unknown' : 'not sent';
-    throw (
-      bodyError ?? new RemoteError(describeFailure(url, (stopping.signal.reason ?? error) as Error), outcome, error)
-    );
+    throw bodyError ?? new RemoteError(describeFailure(url, (stopped.reason ?? error) as Error), outcome, error);
   } finally {
     clearTimeout(timer);
     uploading.abort();
