@@ -3,7 +3,7 @@ import { createApp } from './app.ts';
 import { createWatchedQueues } from './batching/batch-queue.ts';
 import { createTurns } from './bodies/read-json-body.ts';
 import type { Config } from './config/config.ts';
-import { createDatabase, createPool, describePool } from './database/database.ts';
+import { createDatabase, createPool } from './database/database.ts';
 import { startSweeping } from './database/sweep.ts';
 import { createExports } from './exports/exports.ts';
 import { createHealth } from './health/health.ts';
@@ -84,8 +84,7 @@ export const createService = async (options: ServiceOptions) => {
     onFailed: (err, { name }) => logger.warn({ err }, `could not delete ${name}`),
   });
 
-  const parts = { server, budget, plants, queues, imports, exports, health, droppedLines };
-  const state = createState({ ...parts, pool: () => describePool(pool) });
+  const state = createState({ pool, server, budget, plants, queues, imports, exports, health, droppedLines });
   const assertReady = () =>
     health.assertReady().catch((error) => {
       throw toStoreError(error);

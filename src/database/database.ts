@@ -142,14 +142,6 @@ export const createPool = (options: PoolOptions): Pool => {
   return pool;
 };
 
-/** The state of a pool. `waiting`: statements that wait for a connection. */
-export const describePool = ({ totalCount, idleCount, waitingCount, options }: Pool) => ({
-  open: totalCount,
-  idle: idleCount,
-  waiting: waitingCount,
-  limit: options.max,
-});
-
 type TraceStatement = <Result>(sql: string, send: () => Promise<Result>) => Promise<Result>;
 
 type DatabaseOptions = {

@@ -52,16 +52,16 @@ const WATCHED: Record<string, Watched> = {
   ),
   plant_store_database_connections: [
     'Open connections to PostgreSQL, by state: idle or used.',
-    ({ pool: { open, idle } }) => ({ idle, used: open - idle }),
+    ({ pool: { totalCount, idleCount } }) => ({ idle: idleCount, used: totalCount - idleCount }),
     'state',
   ],
   plant_store_database_connections_limit: [
     'Maximum number of connections to PostgreSQL (DATABASE_CONNECTIONS).',
-    ({ pool }) => pool.limit,
+    ({ pool }) => pool.options.max,
   ],
   plant_store_database_waiting_statements: [
     'Statements waiting for a connection to PostgreSQL.',
-    ({ pool }) => pool.waiting,
+    ({ pool }) => pool.waitingCount,
   ],
   plant_store_http_connections: ['Open connections of clients.', ({ server }) => server.connections],
   plant_store_http_connections_limit: [

@@ -2,8 +2,8 @@ import type { ObservedQueue } from '../batching/batch-queue.ts';
 
 /** The parts of the service that tell their state. `counts`, `rows`: since the start. */
 type Parts = {
-  /** Of database connections. `waiting`: the statements that wait for a connection. */
-  pool: () => Record<'open' | 'idle' | 'waiting' | 'limit', number>;
+  /** Of database connections. `waitingCount`: the statements that wait for a connection. */
+  pool: Record<'totalCount' | 'idleCount' | 'waitingCount', number> & { options: { max: number } };
   server: {
     inUse: () => Record<'requests' | 'lingering', number>;
     /** `connections`: those that are open now, of at most `maxConnections`. */
@@ -34,11 +34,11 @@ export const createState = (parts: Parts) => {
     ...budget.inUse(),
     imports: imports.inProgress(),
     exports: exports.inProgress(),
-    connections: pool().open - pool().idle + imports.connectionsInUse(),
+    connections: pool.totalCount - pool.idleCount + imports.connectionsInUse(),
   });
   /** For metrics. */
   const read = () => ({
-    pool: pool(),
+    pool,
     server: server.counts(),
     dropped: budget.counts(),
     droppedLines: droppedLines(),
