@@ -20,13 +20,6 @@ export const assertSession = (url: string, task: string): void => {
 /** The schema that a URL names by Prisma's convention, `?schema=`. Undefined: the search path of the role decides. */
 export const namedSchema = (url: string): string | undefined => URL.parse(url)?.searchParams.get('schema') || undefined;
 
-/** The same URL with another `?schema=`. */
-export const withSchema = (url: string, schema: string): string => {
-  const result = new URL(url);
-  result.searchParams.set('schema', schema);
-  return result.href;
-};
-
 /**
  * The URL that the driver gets. Every connection uses it, and so has a name in `pg_stat_activity`: the driver ignores `?schema=`, which becomes the only schema of the
  * session's search path. Through a pooler a session has no

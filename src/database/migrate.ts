@@ -10,7 +10,7 @@ import { type Client, Pool } from 'pg';
 import { OperationalError } from '../errors.ts';
 import { CONNECT_TIMEOUT, endWithClient, keepAlive, withClient } from './database.ts';
 import { isLockTimeout } from './database-error.ts';
-import { assertSession, sessionUrl, withSchema } from './database-url.ts';
+import { assertSession, quoteIdentifier, sessionUrl } from './database-url.ts';
 import { migrationNames, migrationsFolder, readMigrationState } from './migration-state.ts';
 import { createNamedSchema } from './store-schema.ts';
 
@@ -70,7 +70,7 @@ const REMEDY =
 const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   // The engine cannot read the times of other date styles, and writes times without their offset. No limit of the role may end a migration.
   const settings = { DateStyle: 'ISO', TimeZone: 'UTC', statement_timeout: '0' };
-  const connectionString = sessionUrl(withSchema(url, schema), settings);
+  const connectionString = sessionUrl(url, { ...settings, search_path: quoteIdentifier(schema) });
   const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, lock_timeout: LOCK_TIMEOUT };
   const pool = retryWhileLocked(new Pool({ connectionString, max: 1, ...timeouts, ...keepAlive }), onWait);
   // The engine holds its lock until its connection closes.
