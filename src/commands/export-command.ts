@@ -7,7 +7,7 @@ import { plantQuerySchema } from '../plants/plant.ts';
 import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
 import { type ExportPlants, exportFromService } from './export-from-service.ts';
 import { parseAs } from './option-parsers.ts';
-import { describeProgress, showProgress } from './output.ts';
+import { describeProgress, note, showProgress } from './output.ts';
 import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
@@ -34,7 +34,7 @@ export const addExportCommand = (program: Command, { config, environment }: Comm
         ? exportTo({ ...target, signal, exportPlants: exportFromService(service) })
         : withSession(config(), (url) => exportTo({ ...target, signal, exportPlants: exportFromDatabase(url) })),
     );
-    process.stderr.write(`Exported ${rows.toLocaleString('en-US')} plants.\n`);
+    note(`Exported ${rows.toLocaleString('en-US')} plants.`);
   });
 };
 

@@ -14,7 +14,7 @@ import { type FilesOutcome, type Importer, importFiles, sizeOfAll, summarizeAsTe
 import { withDatabaseImporter } from './import-to-database.ts';
 import { createRemoteImporter } from './import-to-service.ts';
 import { parseAs, parseEncoding } from './option-parsers.ts';
-import { print } from './output.ts';
+import { note, print } from './output.ts';
 import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
 
@@ -106,5 +106,5 @@ const showErrors = ({ errors, stopped, message: noRows }: FilesOutcome) => {
     lines.push(`and ${formatCount(errors.length - MAX_SHOWN)} more failed rows; --errors FILE writes all of them.`);
   if (stopped) lines.push(`${stopped.file}: ${stopped.message}`);
   if (noRows !== undefined) lines.push(noRows);
-  for (const line of lines) process.stderr.write(`${line}\n`);
+  for (const line of lines) note(line);
 };

@@ -16,8 +16,6 @@ export class OutputError extends OperationalError {
  */
 export const print = (text: string | Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
-    // The stream also emits the error. Without a listener that would end the process.
-    if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => {});
     process.stdout.write(text, (error) => (error ? reject(new OutputError(error)) : resolve()));
   });
 

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { readConfig } from '../config/config.ts';
 import type { Settings } from './config-command.ts';
-import { OutputError, print } from './output.ts';
+import { note, OutputError, print } from './output.ts';
 import { createProgram } from './program.ts';
 import { explainError } from './with-database.ts';
 
@@ -30,7 +30,7 @@ export const runProgram = async (words: string[], settings: Settings): Promise<n
     if (error instanceof CommanderError) return EXIT_CODES.usageError;
     // The reader closed the pipe, as `| head -1` does.
     if (error instanceof OutputError && error.cause.code === 'EPIPE') return EXIT_CODES.success;
-    process.stderr.write(`${explainError(error, () => readConfig(settings.environment))}\n`);
+    note(explainError(error, () => readConfig(settings.environment)));
     return EXIT_CODES.failure;
   }
 };

@@ -21,8 +21,6 @@ import { createWorkers } from './workers.ts';
 export const serve = async (config: Config): Promise<void> => {
   const log = createLog({ level: config.logLevel, format: config.logFormat, worker: cluster.worker?.id });
   const { logger } = log;
-  // Output for people may be lost, as with `serve >/dev/full`. Without a listener, the error would end the process.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const stopSignal = waitForStopSignal(log, config);
   if (cluster.isWorker) return serveAsWorker(config, log, stopSignal);
 

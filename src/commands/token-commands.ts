@@ -5,7 +5,7 @@ import { OperationalError } from '../errors.ts';
 import { SCOPES, type Scope, type Token, tokenState } from '../tokens/token.ts';
 import type { TokenRepository } from '../tokens/token-repository.ts';
 import { parseExpiry, parseOverlap, parseScopes, parseTokenName } from './option-parsers.ts';
-import { type OutputError, print } from './output.ts';
+import { note, type OutputError, print } from './output.ts';
 import { baseUrl, curlLine } from './usage.ts';
 import { withDatabase, withTokens } from './with-database.ts';
 
@@ -46,9 +46,7 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
         if (text === undefined) throw await missing(tokens, name, 'is revoked or has expired. Create another');
         await printToken(text, 'the one from before stays valid', () => tokens.undoRotate(text));
         const end = new Date(Date.now() + overlap).toISOString();
-        process.stderr.write(
-          `Save this token; it cannot be shown again. The one from before is valid until ${end} at the latest.\n`,
-        );
+        note(`Save this token; it cannot be shown again. The one from before is valid until ${end} at the latest.`);
       }),
     );
   /** `otherwise`: why a token of this name does not count. */
@@ -60,7 +58,7 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
       .action((name: string) =>
         useTokens(async (tokens) => {
           if (!(await written(tokens[verb](name)))) throw await missing(tokens, name, otherwise);
-          process.stderr.write(`${done} "${name}".\n`);
+          note(`${done} "${name}".`);
         }),
       );
   addChange('revoke', 'Revoked', 'revoke a token; running services refuse it within 5 seconds');
@@ -82,7 +80,7 @@ const written = <Result>(change: Promise<Result>): Promise<Result> =>
 const createToken = async (tokens: TokenRepository, options: CreateOptions, config: Config) => {
   const { name, expires: expiresAt = null, scope: scopes = [...SCOPES] } = options;
   if (options.ifNone && (await tokens.list()).length > 0) {
-    process.stderr.write('The database already has a token; none was created.\n');
+    note('The database already has a token; none was created.');
     return;
   }
   // Stored before it is printed, so that every printed token works.
@@ -92,7 +90,7 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
   const example = scopes.includes('plants:write')
     ? `Store a plant:\n${curlLine(url, text)}`
     : `Read plants:\ncurl ${url}/plants -H 'Authorization: Bearer ${text}'`;
-  process.stderr.write(`Save this token; it cannot be shown again. ${example}\n`);
+  note(`Save this token; it cannot be shown again. ${example}`);
 };
 
 /** @param undone what `undo` does if the token cannot be printed */
