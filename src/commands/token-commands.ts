@@ -101,15 +101,10 @@ const printToken = (text: string, undone: string, undo: () => Promise<void>): Pr
   });
 
 const printTokens = (tokens: Token[], json = false): Promise<void> => {
-  const rows = tokens.map((token) => ({
-    name: token.name,
-    state: tokenState(token),
-    scopes: token.scopes,
-    createdAt: token.createdAt,
-    expiresAt: token.expiresAt,
-    revokedAt: token.revokedAt,
-    lastUsedAt: token.lastUsedAt,
-  }));
+  const rows = tokens.map((token) => {
+    const { name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt } = token;
+    return { name, state: tokenState(token), scopes, createdAt, expiresAt, revokedAt, lastUsedAt };
+  });
   if (json) return print(`${JSON.stringify(rows, null, 2)}\n`);
   const minute = (date: Date | null) => date?.toISOString().replace(/T(.{5}).*/, ' $1') ?? '-';
   const table = [
