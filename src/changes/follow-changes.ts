@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Client, ClientConfig, Connection } from 'pg';
+import type { Client, ClientConfig } from 'pg';
 import { withClient } from '../database/database.ts';
 import { classifyDatabaseError } from '../database/database-error.ts';
 import { socketOf } from '../database/silence-timeout.ts';
@@ -12,8 +12,8 @@ const STATUS_INTERVAL = 1000;
 /** Types of messages, and 2000-01-01 in ms, where its clock begins (PostgreSQL's manual, §54.4 and §54.9). */
 const PROTOCOL = { change: 0x77, commit: 0x43, keepAlive: 0x6b, epoch: 946_684_800_000 };
 const AGAIN = 'Start the command again; it goes on where it stopped.';
-/** pg's types omit `connection`. */
-type Replication = Client & { connection: Connection & { sendCopyFromChunk: (bytes: Buffer) => void } };
+/** pg's types omit this method. */
+type Replication = Client & { connection: { sendCopyFromChunk: (bytes: Buffer) => void } };
 /** `sync`: makes what was written survive a crash of the machine, where that is possible. */
 type Output = { write: (lines: string) => Promise<void>; sync: () => Promise<void>; signal: AbortSignal };
 type Options = Output & { slot: string; toLines: (bytes: Buffer) => string; start: bigint };

@@ -134,9 +134,7 @@ export const createPool = (options: PoolOptions): Pool => {
     connectionTimeoutMillis: statementTimeout,
     ...keepAlive,
   });
-  pool.on('connect', (client) => {
-    closeWhenSilent(client);
-  });
+  pool.on('connect', closeWhenSilent);
   pool.on('acquire', (client) => startSilenceTimeout(client, statementTimeout));
   pool.on('release', (_error, client) => stopSilenceTimeout(client));
   return pool;

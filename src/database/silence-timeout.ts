@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { ClientBase } from 'pg';
+import type { Client } from 'pg';
 
 /**
  * PostgreSQL cancels statements that exceed their time limit. If a connection is silent for a quarter longer than that,
@@ -12,7 +12,7 @@ export class SilenceError extends Error {
 }
 
 /** Closes the connection once the timeout that `startSilenceTimeout` sets has expired. */
-export const closeWhenSilent = (client: ClientBase): void => {
+export const closeWhenSilent = (client: Client): void => {
   const socket = socketOf(client);
   socket.on('timeout', () => {
     const { bytesRead } = socket;
@@ -25,14 +25,13 @@ export const closeWhenSilent = (client: ClientBase): void => {
 };
 
 /** @param statementTimeout in ms */
-export const startSilenceTimeout = (client: ClientBase, statementTimeout: number): void => {
+export const startSilenceTimeout = (client: Client, statementTimeout: number): void => {
   socketOf(client).setTimeout(FACTOR * statementTimeout);
 };
 
-export const stopSilenceTimeout = (client: ClientBase): void => {
+export const stopSilenceTimeout = (client: Client): void => {
   socketOf(client).setTimeout(0);
 };
 
-/** pg's types omit `connection`. */
-export const socketOf = (client: ClientBase) =>
-  (client as ClientBase & { connection: { stream: Socket } }).connection.stream;
+/** pg's types allow other streams, but it opens a socket unless it is given one. */
+export const socketOf = ({ connection }: Client): Socket => connection.stream as Socket;
