@@ -48,19 +48,15 @@ const names = {
 /** The levels of headings, of which Swagger UI skips some. */
 const levels = { 'h3.opblock-tag': 2, '.models h4': 2, '.opblock h4': 3, '.opblock h5': 4 };
 
-const setName = (element, name) => {
-  if (element.ariaLabel !== name) element.ariaLabel = name;
-};
-
 const setNames = () => {
   for (const [selector, name] of Object.entries(names)) {
-    for (const element of document.querySelectorAll(selector)) setName(element, name);
+    for (const element of document.querySelectorAll(selector)) element.ariaLabel = name;
   }
   for (const [selector, level] of Object.entries(levels)) {
     for (const heading of document.querySelectorAll(selector)) heading.ariaLevel = level;
   }
   for (const select of document.querySelectorAll('[data-param-name] select')) {
-    setName(select, select.closest('[data-param-name]').dataset.paramName);
+    select.ariaLabel = select.closest('[data-param-name]').dataset.paramName;
   }
 };
 
