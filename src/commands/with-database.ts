@@ -46,8 +46,8 @@ export const withDatabase = async <Result>(
 };
 
 /** Like `withDatabase`, for commands that need a session or hold a connection for long: uses DIRECT_URL if it is set. */
-export const withSession: typeof withDatabase = (config, use, options) =>
-  withDatabase(config, (url, ...found) => use(config.directUrl ?? url, ...found), options);
+export const withSession = <Result>(config: Config, use: (url: string) => Promise<Result>): Promise<Result> =>
+  withDatabase(config, (url) => use(config.directUrl ?? url));
 
 const openDatabase = async (config: Config) => {
   const { databaseUrl, directUrl } = config;
