@@ -44,9 +44,8 @@ export const openRowStream = async <Row extends unknown[]>(
     startSilenceTimeout(client, connectTimeout);
     // In a transaction, because a pooler may give the connection to another client between transactions.
     // PostgreSQL has a transaction_timeout from 17 on.
-    const limits =
-      "SELECT set_config(name, '0', TRUE) FROM pg_settings WHERE name IN ('statement_timeout', 'transaction_timeout')";
-    const settings = `${limits}; SET LOCAL enable_sort = ${maySort}`;
+    const limit = "SELECT set_config(name, '0', TRUE) FROM pg_settings WHERE name = 'transaction_timeout'";
+    const settings = `${limit}; SET LOCAL enable_sort = ${maySort}`;
     const checks = `SET LOCAL client_connection_check_interval = ${clientCheckInterval}`;
     // Only Linux, macOS and BSD support the checks. Without them, PostgreSQL notices a lost client when it sends a row.
     await client.query(`BEGIN; ${settings}; ${checks}`).catch(() => client.query(`ROLLBACK; BEGIN; ${settings}`));
