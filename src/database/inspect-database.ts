@@ -4,8 +4,9 @@ import { classifyDatabaseError } from './database-error.ts';
 
 /** The settings that PostgreSQL needs to keep what it has confirmed. */
 const SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit'];
-/** `rate_limits` may be UNLOGGED. */
-const TABLES = ['plants', 'tokens', 'idempotency_keys', '_prisma_migrations'];
+/** Of the tables of the store, `rate_limits` may be UNLOGGED. */
+const LOGGED_TABLES = ['plants', 'tokens', 'idempotency_keys', '_prisma_migrations'];
+export const TABLES = [...LOGGED_TABLES, 'rate_limits'];
 
 /**
  * A column: the settings of the session and the tables with which a crash can lose confirmed plants, such as `fsync = off`; empty if
@@ -14,12 +15,12 @@ const TABLES = ['plants', 'tokens', 'idempotency_keys', '_prisma_migrations'];
  */
 export const DURABILITY = `concat_ws(', ',
   ${SETTINGS.map((name) => `CASE current_setting('${name}') WHEN 'off' THEN '${name} = off' END`)},
-  ${TABLES.map((name) => `CASE WHEN pg_relation_size(to_regclass('${name}_pkey'), 'init') > 0 THEN 'UNLOGGED table ${name}' END`)}
+  ${LOGGED_TABLES.map((name) => `CASE WHEN pg_relation_size(to_regclass('${name}_pkey'), 'init') > 0 THEN 'UNLOGGED table ${name}' END`)}
 ) AS weaknesses`;
 
 /** A column: the tables of which a policy may hide rows from the role, separated by commas. */
 export const SECURED = `concat_ws(',',
-  ${TABLES.map((name) => `CASE WHEN row_security_active(to_regclass('${name}')) THEN '${name}' END`)}) AS secured`;
+  ${LOGGED_TABLES.map((name) => `CASE WHEN row_security_active(to_regclass('${name}')) THEN '${name}' END`)}) AS secured`;
 
 /** What requests do with the tables. Of a column is enough. */
 const USES: Record<string, string[]> = {
@@ -92,8 +93,7 @@ const FACTS = `
     current_setting('array_nulls')::boolean AS "hasArrayNulls",
     current_setting('search_path') AS "searchPath", current_schema() AS "currentSchema",
     (SELECT coalesce(json_object_agg(relname, nspname), '{}') FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace
-      WHERE pg_class.oid IN (to_regclass('plants'), to_regclass('tokens'), to_regclass('rate_limits'),
-        to_regclass('idempotency_keys'), to_regclass('_prisma_migrations'))) AS tables,
+      WHERE pg_class.oid IN (${TABLES.map((name) => `to_regclass('${name}')`)})) AS tables,
     ARRAY(SELECT name::text FROM unnest(current_schemas(FALSE)) AS name WHERE has_schema_privilege(name, 'CREATE')) AS creatable,
     (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = to_regclass('plants')) AS owner,
     (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')) AS "isOwner",

@@ -11,6 +11,7 @@ import { OperationalError } from '../errors.ts';
 import { CONNECT_TIMEOUT, endWithClient, keepAlive, withClient } from './database.ts';
 import { isLockTimeout } from './database-error.ts';
 import { assertSession, quoteIdentifier, sessionUrl } from './database-url.ts';
+import { TABLES } from './inspect-database.ts';
 import { migrationNames, migrationsFolder, readMigrationState } from './migration-state.ts';
 import { createNamedSchema } from './store-schema.ts';
 
@@ -81,7 +82,7 @@ const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   // The engine refuses to start in a schema with tables that it does not know.
   const { rows } = await pool.query<{ tablename: string }>(
     'SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename <> ALL($2)',
-    [schema, ['plants', 'tokens', 'rate_limits', 'idempotency_keys', '_prisma_migrations']],
+    [schema, TABLES],
   );
   const filters = { externalTables: rows.map(({ tablename }) => `${schema}.${tablename}`), externalEnums: [] };
   const engine = await createSchemaEngine(pool, schema);
