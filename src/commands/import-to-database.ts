@@ -48,9 +48,8 @@ export const withDatabaseImporter = <Result>(
       };
       const ending = new AbortController();
       using _listener = addAbortListener(signal, () => ending.abort(new OperationalError('Interrupted.')));
-      const settings = { sessions, ending, onProgress };
       try {
-        return toOutcome(await importPlants(read, options, settings), options);
+        return toOutcome(await importPlants(read, options, { sessions, ending, onProgress }), options);
       } catch (error) {
         if (error instanceof ImportInterruptedError) return toInterruptedOutcome(error);
         throw error;
