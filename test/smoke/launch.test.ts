@@ -13,7 +13,7 @@ const run = promisify(execFile);
 
 // The first line of bench/main.ts is a comment that has an option in it.
 test('npm run bench starts', async () => {
-  const { stdout } = await run(process.execPath, ['bin/bench.js', '--help']);
+  const { stdout } = await run(process.execPath, ['bin/run.js', 'bench/main.ts', '--help']);
   expect(stdout).toMatch(/^npm run bench -- \[options\]\n/);
 });
 
