@@ -17,6 +17,9 @@ export const parseQuery = (query: string | null) => {
   return parse(query ?? '', '&', '=', { maxKeys: 0 });
 };
 
+/** How many wrong fields or parameters an error names. A query may have thousands. */
+const MAX_NAMED = 5;
+
 /**
  * Validates a body.
  * @param whole what messages call it
@@ -29,30 +32,22 @@ export const parseBody = <Schema extends z.ZodType>(
 ): z.infer<Schema> => {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
-  throw describeFields(result.error, whole, body);
+  // A field may have several problems; the first one is enough.
+  const wrong = Map.groupBy(result.error.issues, ({ path }) => path.map((key) => `/${String(key)}`).join(''));
+  const fields = Array.from(wrong.entries().take(MAX_NAMED), ([pointer, [issue]]) => ({
+    pointer,
+    detail: withValue(issue?.message ?? '', body, issue?.path ?? []),
+  }));
+  const sentences = fields.map(({ pointer, detail }) => `${pointer.slice(1) || whole} ${detail}`);
+  const message = `${[...sentences, ...describeRest(wrong.size, 'field')].join('; ')}.`;
+  throw new StoreError('fieldWrong', message, { fields });
 };
-
-/** How many wrong fields or parameters an error names. A query may have thousands. */
-const MAX_NAMED = 5;
 
 /** What to add to a message about the first `MAX_NAMED` of `count` things, each of which is a `noun`. */
 const describeRest = (count: number, noun: string): string[] => {
   const rest = count - MAX_NAMED;
   if (rest <= 0) return [];
   return [`${rest.toLocaleString('en-US')} more ${noun}${rest === 1 ? ' is' : 's are'} wrong`];
-};
-
-/** The error 1003 for the problems that a schema found in `value`. `whole`: what messages call the value as a whole. */
-export const describeFields = ({ issues }: z.ZodError, whole: string, value: unknown): StoreError => {
-  // A field may have several problems; the first one is enough.
-  const wrong = Map.groupBy(issues, ({ path }) => path.map((key) => `/${String(key)}`).join(''));
-  const fields = Array.from(wrong.entries().take(MAX_NAMED), ([pointer, [issue]]) => ({
-    pointer,
-    detail: withValue(issue?.message ?? '', value, issue?.path ?? []),
-  }));
-  const sentences = fields.map(({ pointer, detail }) => `${pointer.slice(1) || whole} ${detail}`);
-  const message = `${[...sentences, ...describeRest(wrong.size, 'field')].join('; ')}.`;
-  return new StoreError('fieldWrong', message, { fields });
 };
 
 /** Names that look unlike those of our parameters are quoted. */

@@ -3,7 +3,7 @@ import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
 import { formatCount, type ImportRow, LINE_ENDS_LOST } from './import.ts';
 import { inTurns } from './take-turns.ts';
-import { toRow, toRowError } from './to-row.ts';
+import { toRow } from './to-row.ts';
 
 /** How many blank lines to skip before looking at the clock. */
 const CHECK_INTERVAL = 1000;
@@ -45,9 +45,12 @@ async function* endLastLine(text: AsyncIterable<string>): AsyncGenerator<string>
 const readLine = (line: number, textWithReturn: string, maxBytes: number): ImportRow | undefined => {
   const text = textWithReturn.endsWith('\r') ? textWithReturn.slice(0, -1) : textWithReturn;
   // A character takes at most three bytes, and counting them takes time.
-  if (3 * text.length > maxBytes && Buffer.byteLength(text) > maxBytes) return toRowError(line, lineTooLong(maxBytes));
-  if (BLANK.test(text)) return undefined;
-  return toRow(line, newPlantSchema, 'The line', () => parseLine(text));
+  const isTooLong = 3 * text.length > maxBytes && Buffer.byteLength(text) > maxBytes;
+  if (!isTooLong && BLANK.test(text)) return undefined;
+  return toRow(line, newPlantSchema, 'The line', () => {
+    if (isTooLong) throw new StoreError('bodyTooLarge', `The line must be at most ${maxBytes} bytes.`);
+    return parseLine(text);
+  });
 };
 
 /** @throws {StoreError} 1000, 1002 */
@@ -59,8 +62,6 @@ const parseLine = (text: string): unknown => {
     throw error;
   }
 };
-
-const lineTooLong = (limit: number) => new StoreError('bodyTooLarge', `The line must be at most ${limit} bytes.`);
 
 /** Reads a file that is a JSON array. @throws {StoreError} 1000, 1002 */
 export const readArray = async (pieces: AsyncIterable<string>, maxBytes: number): Promise<unknown[]> => {

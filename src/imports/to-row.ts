@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { StoreError } from '../errors.ts';
-import { describeFields } from '../http/parse-request.ts';
+import { parseBody } from '../http/parse-request.ts';
 import type { newPlantSchema } from '../plants/plant.ts';
-import type { ImportRow, RowError } from './import.ts';
+import type { ImportRow } from './import.ts';
 
 /** A NewPlant. The format determines how its id is written. */
 type PlantSchema = z.ZodObject<Omit<typeof newPlantSchema.shape, 'id'> & { id: z.ZodType<bigint> }>;
@@ -17,19 +17,10 @@ export const toRow = (line: number, schema: PlantSchema, subject: string, parse:
   let value: unknown;
   try {
     value = parse();
+    return { line, plant: parseBody(schema, value, subject) };
   } catch (error) {
-    return toRowError(line, error);
+    if (!(error instanceof StoreError)) throw error;
+    const id = schema.shape.id.safeParse((value as { id?: unknown } | null | undefined)?.id);
+    return { line, ...(id.success && { id: id.data }), error: error.code, message: error.message };
   }
-  const result = schema.safeParse(value);
-  if (result.success) return { line, plant: result.data };
-  const id = schema.shape.id.safeParse((value as { id?: unknown } | null)?.id);
-  return { line, ...(id.success && { id: id.data }), ...describe(describeFields(result.error, subject, value)) };
 };
-
-/** @throws any error that is not a StoreError */
-export const toRowError = (line: number, error: unknown): RowError => {
-  if (error instanceof StoreError) return { line, ...describe(error) };
-  throw error;
-};
-
-const describe = ({ code, message }: StoreError) => ({ error: code, message });
