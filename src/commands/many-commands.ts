@@ -4,7 +4,6 @@ import { parseJsonText } from '../bodies/exact-json.ts';
 import type { Config } from '../config/config.ts';
 import { OperationalError, StoreError } from '../errors.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
-import { createStoredResponses } from '../idempotency/stored-responses.ts';
 import { formatCount } from '../imports/import.ts';
 import type { ManyRequest } from '../plants/change-many.ts';
 import { manyPlantsQuerySchema, plantCountQuerySchema, plantPatchSchema } from '../plants/plant.ts';
@@ -138,8 +137,7 @@ const askDatabase = (config: Config, ask: (plants: PlantService) => Promise<numb
     withPrisma(
       url,
       (database) => {
-        const responses = createStoredResponses({ database, retention: config.idempotencyRetention });
-        const repository = createPlantRepository({ database, responses });
+        const repository = createPlantRepository({ database, retention: config.idempotencyRetention });
         return ask(createPlantService({ repository, limits }));
       },
       limits,

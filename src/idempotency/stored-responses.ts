@@ -53,19 +53,26 @@ export const createStoredResponses = ({ database, retention }: { database: Datab
       SELECT status, answer AS content, matches FROM known UNION ALL SELECT status, answer, NULL FROM stored`,
 
     /**
-     * After a statement that stores responses failed: if it has changed nothing, because a response was stored for one of its keys
-     * meanwhile, or has expired but is still there, it can be sent again.
-     * @param attempt how often it was sent
-     * @throws {StoreError} 1303 the error otherwise
+     * Sends a statement that stores responses. Sends it again if it has changed nothing, because a response was stored for one of its
+     * keys meanwhile, or has expired but is still there.
+     * @returns its only row
+     * @throws {StoreError} 1303 errors of PostgreSQL
      */
-    prepareNextAttempt: async (error: unknown, keys: readonly KeyedRequest[], attempt: number): Promise<void> => {
-      if (isTooLong(error)) throw new StoreError('keyNotSupported', undefined, { cause: error });
-      if (!isUniqueViolation(error) || attempt === MAX_ATTEMPTS) throw error;
-      const list = byteaArray(keys.map(({ key }) => key));
-      // In the order of keys, so that concurrent statements do not deadlock.
-      await database.$executeRaw`
-        DELETE FROM idempotency_keys WHERE key = ANY(ARRAY(
-          SELECT key FROM idempotency_keys WHERE key = ANY(${list}::bytea[]) AND expires_at <= now() ORDER BY key FOR UPDATE))`;
+    send: async <Row>(statement: Prisma.Sql, keys: readonly KeyedRequest[]): Promise<Row> => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const [row] = await database.$queryRaw<[Row]>(statement);
+          return row;
+        } catch (error) {
+          if (isTooLong(error)) throw new StoreError('keyNotSupported', undefined, { cause: error });
+          if (!isUniqueViolation(error) || attempt === MAX_ATTEMPTS) throw error;
+        }
+        const list = byteaArray(keys.map(({ key }) => key));
+        // In the order of keys, so that concurrent statements do not deadlock.
+        await database.$executeRaw`
+          DELETE FROM idempotency_keys WHERE key = ANY(ARRAY(
+            SELECT key FROM idempotency_keys WHERE key = ANY(${list}::bytea[]) AND expires_at <= now() ORDER BY key FOR UPDATE))`;
+      }
     },
   };
 };

@@ -30,18 +30,9 @@ export const createInsertPlants = ({ database, isDistributed, responses, toError
   };
 
   const insertKeyed = async (plants: readonly PlantToStore[]): Promise<Outcome[]> => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const [row] = await database.$queryRaw<[KeyedPlaces]>(keyedInsertStatement(plants, responses.expiry));
-        return toKeyedOutcomes(plants, row);
-      } catch (error) {
-        await responses.prepareNextAttempt(
-          error,
-          plants.flatMap(({ keyed }) => keyed ?? []),
-          attempt,
-        );
-      }
-    }
+    const statement = keyedInsertStatement(plants, responses.expiry);
+    const keys = plants.flatMap(({ keyed }) => keyed ?? []);
+    return toKeyedOutcomes(plants, await responses.send<KeyedPlaces>(statement, keys));
   };
 
   /** Each has the same outcome as if they were stored one after another. Never rejects. */

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import type { Database } from '../database/database.ts';
-import { createStoredResponses } from '../idempotency/stored-responses.ts';
 import { firstsById } from './insert-plants.ts';
 import { idTaken, plantUnknown } from './plant.ts';
 import { createPlantRepository } from './plant-repository.ts';
@@ -18,8 +17,7 @@ test('what PostgreSQL returns counts, not how many rows it reports', async () =>
   // Citus reports a row that ON CONFLICT skipped.
   const results = { $queryRawUnsafe: async () => [], $queryRaw: async () => [], $executeRaw: async () => 1 };
   const database = results as unknown as Database;
-  const responses = createStoredResponses({ database, retention: 1 });
-  const repository = createPlantRepository({ database, responses });
+  const repository = createPlantRepository({ database, retention: 1 });
   expect(await repository.insert([{ id: 1n, name: 'Fir' }])).toEqual([idTaken(1n)]);
   await expect(repository.change({ id: 1n, change: 'delete' })).rejects.toThrow(plantUnknown(1n));
   await expect(repository.change({ id: 1n, change: { name: 'Yew' } })).rejects.toThrow(plantUnknown(1n));
@@ -32,7 +30,7 @@ test('a key that a batch has many times is one statement, and the others have th
     return [{ created: '1', known: null }];
   };
   const database = { $queryRawUnsafe: async () => [], $queryRaw } as unknown as Database;
-  const repository = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 1 }) });
+  const repository = createPlantRepository({ database, retention: 1 });
   const replayed: number[] = [];
   const plants = [1n, 1n, 2n, 2n, 3n].map((id, index) => ({
     id,
@@ -51,7 +49,7 @@ test('a batch with keys that violates a unique constraint each time is given up'
     throw Object.assign(new Error('ERROR: duplicate key'), { code: tries < 100 ? '23505' : 'XX000' });
   };
   const database = { $queryRawUnsafe: async () => [], $queryRaw, $executeRaw: async () => 0 } as unknown as Database;
-  const { insert } = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 1 }) });
+  const { insert } = createPlantRepository({ database, retention: 1 });
   const keyed = { key: '01', fingerprint: '02', onReplay: () => {} };
   expect(await insert([{ id: 1n, name: 'Fir', keyed }])).toEqual([expect.any(Error)]);
   expect(tries).toBe(5);
@@ -67,7 +65,7 @@ test.each([
     return left-- > 0 ? [] : [{ id: 1n, name: 'Yew', tag: null }];
   };
   const database = { $queryRawUnsafe: async () => [], $queryRaw: toSql($queryRaw) } as unknown as Database;
-  const { change } = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 1 }) });
+  const { change } = createPlantRepository({ database, retention: 1 });
   const changed = change({ id: 1n, change: { name: 'Yew' }, preconditions: { ifMatch: ['"x"'] } });
   expect(
     await changed.then(
@@ -89,10 +87,7 @@ test.each([
       return 7;
     };
     const database = { $queryRawUnsafe: async () => [], $executeRaw } as unknown as Database;
-    const repository = createPlantRepository({
-      database,
-      responses: createStoredResponses({ database, retention: 1 }),
-    });
+    const repository = createPlantRepository({ database, retention: 1 });
     const changed = repository.changeMany({ filter: { tag: 'x' } });
     expect(await changed.catch(({ code }) => code)).toBe(outcome);
     expect(left).toBe(times === 1 ? -1 : 0);

@@ -6,11 +6,11 @@ import { Prisma } from '../generated/prisma/client.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import {
   byteaArray,
+  createStoredResponses,
   isNewKey,
   type KeyedRow,
   readResponse,
   type StoredResponse,
-  type StoredResponses,
 } from '../idempotency/stored-responses.ts';
 import { changeStatement, type ManyRequest, selectMany, setTo } from './change-many.ts';
 import { createInsertPlants } from './insert-plants.ts';
@@ -36,9 +36,14 @@ const STATUS = { changed: 200, deleted: 204, missing: 404, unmet: 412 } as const
 
 type Row = { id: bigint; name: string; tag: string | null };
 
-type RepositoryOptions = { database: Database; responses: StoredResponses };
+type RepositoryOptions = {
+  database: Database;
+  /** How long the responses to requests with an Idempotency-Key are stored, in ms. */
+  retention: number;
+};
 
-export const createPlantRepository = ({ database, responses }: RepositoryOptions) => {
+export const createPlantRepository = ({ database, retention }: RepositoryOptions) => {
+  const responses = createStoredResponses({ database, retention });
   const isDistributed = createDistributionCheck((sql) => database.$queryRawUnsafe(sql));
   /** On Citus, a worker may have committed a statement that fails. If the database cannot be asked, it may be Citus. */
   const toError = async (error: unknown): Promise<Error> =>
@@ -63,10 +68,10 @@ export const createPlantRepository = ({ database, responses }: RepositoryOptions
     throw new StoreError('overloaded', 'The plant kept changing; nothing was changed. Try again later.');
   };
 
-  /** In one statement, which locks the plant first and then the key, as those that store plants do. */
-  const changeKeyed = async (keyed: KeyedRequest, { id, change, preconditions = {} }: ChangeRequest) => {
+  /** One statement for all of it, which locks the plant first and then the key, as those that store plants do. */
+  const keyedStatement = (keyed: KeyedRequest, { id, change, preconditions = {} }: ChangeRequest): Prisma.Sql => {
     const where = Prisma.sql`${isPlant(id, preconditions)} AND ${isNewKey}`;
-    const statement = responses.changeStatement(keyed, {
+    return responses.changeStatement(keyed, {
       change:
         change === 'delete'
           ? Prisma.sql`DELETE FROM plants WHERE ${where} RETURNING 1 AS done, NULL::json AS answer`
@@ -77,14 +82,6 @@ export const createPlantRepository = ({ database, responses }: RepositoryOptions
         CASE WHEN ${areAny(preconditions)} AND EXISTS (SELECT FROM plants WHERE id = ${id} FOR KEY SHARE)
           THEN ${STATUS.unmet}::int ELSE ${STATUS.missing}::int END`,
     });
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const [row] = await database.$queryRaw<[KeyedRow]>(statement);
-        return toPlant({ id, change, preconditions }, readResponse(keyed, row));
-      } catch (error) {
-        await responses.prepareNextAttempt(error, [keyed], attempt);
-      }
-    }
   };
 
   return {
@@ -120,8 +117,11 @@ export const createPlantRepository = ({ database, responses }: RepositoryOptions
      *   PostgreSQL, if it has undone the statement
      */
     change: async (request: ChangeRequest): Promise<StoredPlant | undefined> => {
+      const { keyed } = request;
       try {
-        return await (request.keyed ? changeKeyed(request.keyed, request) : changePlain(request));
+        if (!keyed) return await changePlain(request);
+        const row = await responses.send<KeyedRow>(keyedStatement(keyed, request), [keyed]);
+        return toPlant(request, readResponse(keyed, row));
       } catch (error) {
         throw await toError(error);
       }

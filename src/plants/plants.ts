@@ -4,7 +4,7 @@ import type { BodyLimits } from '../bodies/read-json-body.ts';
 import type { Database } from '../database/database.ts';
 import type { ExpiredRows } from '../database/sweep.ts';
 import { createKeyReader } from '../idempotency/keyed-request.ts';
-import { createStoredResponses, expiredResponses } from '../idempotency/stored-responses.ts';
+import { expiredResponses } from '../idempotency/stored-responses.ts';
 import { createPlantRepository } from './plant-repository.ts';
 import { addPlantRoutes } from './plant-routes.ts';
 import { createPlantService, type PlantLimits } from './plant-service.ts';
@@ -22,8 +22,7 @@ type PlantsOptions = {
 /** The operations on plants. */
 export const createPlants = (options: PlantsOptions) => {
   const { database, limits, retention, observeQueue, requireScope, bodies } = options;
-  const responses = createStoredResponses({ database, retention });
-  const repository = createPlantRepository({ database, responses });
+  const repository = createPlantRepository({ database, retention });
   const plants = createPlantService({ repository, limits, observeQueue });
   const { isDistributed } = repository;
   // Where plants are distributed no response is stored, and the workers do not have the table.

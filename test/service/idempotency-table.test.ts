@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { createDatabase, createPool } from '../../src/database/database.ts';
 import { deleteSome } from '../../src/database/sweep.ts';
-import { createStoredResponses, expiredResponses } from '../../src/idempotency/stored-responses.ts';
+import { expiredResponses } from '../../src/idempotency/stored-responses.ts';
 import { createPlantRepository } from '../../src/plants/plant-repository.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
@@ -26,8 +26,7 @@ const connect = () => {
     return send();
   };
   const prisma = createDatabase({ pool, traceStatement, onConnectionLost: () => {} });
-  const responses = createStoredResponses({ database: prisma, retention: RETENTION * MINUTE });
-  const { insert } = createPlantRepository({ database: prisma, responses });
+  const { insert } = createPlantRepository({ database: prisma, retention: RETENTION * MINUTE });
   const deleteExpired = () => deleteSome(prisma, expiredResponses);
   return {
     /** Stores plants, each with a key. */

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
-import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
 import { INSERT_FREE } from '../../src/imports/import-statements.ts';
 import { idTaken } from '../../src/plants/plant.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
@@ -19,7 +18,7 @@ beforeAll(() => {
   // One connection, which keeps all named statements.
   pool = createPool({ url: testDatabase.url, connections: 1, connectTimeout: 5000, statementTimeout: 10_000 });
   database = createDatabase({ pool, onConnectionLost: () => {} });
-  repository = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 60_000 }) });
+  repository = createPlantRepository({ database, retention: 60_000 });
 });
 
 let id = 0n;

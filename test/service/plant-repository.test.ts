@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
-import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
 import { type Preconditions, plantUnknown, preconditionFailed } from '../../src/plants/plant.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
 import { entityTag } from '../../src/plants/plant-representation.ts';
@@ -14,7 +13,7 @@ let repository: PlantRepository;
 beforeAll(() => {
   const pool = createPool({ url: testDatabase.url, connections: 2, connectTimeout: 5000, statementTimeout: 10_000 });
   database = createDatabase({ pool, onConnectionLost: () => {} });
-  repository = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 1 }) });
+  repository = createPlantRepository({ database, retention: 1 });
 });
 
 beforeEach(() => testDatabase.query('TRUNCATE plants'));
@@ -68,8 +67,7 @@ describe('a plant that changes between the statement and the look at why it foun
       return rows;
     };
     const watched = { ...database, $queryRaw } as unknown as Database;
-    const responses = createStoredResponses({ database: watched, retention: 1 });
-    return createPlantRepository({ database: watched, responses }).change;
+    return createPlantRepository({ database: watched, retention: 1 }).change;
   };
 
   test('meets the preconditions only then: is changed', async () => {

@@ -3,7 +3,6 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
-import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
 import { createPlantRepository } from '../../src/plants/plant-repository.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
@@ -28,7 +27,7 @@ const MIB = 1_048_576;
 const backend = async () => (await database.$queryRaw<[{ pid: number }]>`SELECT pg_backend_pid() AS pid`)[0].pid;
 
 test('the values of statements that are done take no memory', async () => {
-  const { insert } = createPlantRepository({ database, responses: createStoredResponses({ database, retention: 1 }) });
+  const { insert } = createPlantRepository({ database, retention: 1 });
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const used = () => {

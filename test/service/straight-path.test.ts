@@ -5,7 +5,6 @@ import { createTurns } from '../../src/bodies/read-json-body.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
 import { createKeyReader } from '../../src/idempotency/keyed-request.ts';
-import { createStoredResponses } from '../../src/idempotency/stored-responses.ts';
 import { createPlantRepository } from '../../src/plants/plant-repository.ts';
 import { entityTag } from '../../src/plants/plant-representation.ts';
 import { addPlantRoutes } from '../../src/plants/plant-routes.ts';
@@ -39,8 +38,7 @@ const start = () => {
   };
   const $queryRawUnsafe = (sql: string) => prisma.$queryRawUnsafe(sql);
   const database = { $queryRaw, $queryRawUnsafe } as unknown as Database;
-  const responses = createStoredResponses({ database, retention: 60_000 });
-  const repository = createPlantRepository({ database, responses });
+  const repository = createPlantRepository({ database, retention: 60_000 });
   const plants = createPlantService({ repository, limits: limitRequests(readConfig({})) });
   const pass: express.RequestHandler = (_request, _response, next) => next();
   const app = express();

@@ -183,12 +183,15 @@ describe('a batch of plants', () => {});
 edge('idempotency/stored-responses.ts MAX_ATTEMPTS', 'a request with a key is sent at most five times', {
   is: [undefined, undefined, '23505'],
   of: (attempts) => {
-    const database = { $executeRaw: async () => 0 } as unknown as Database;
-    const { prepareNextAttempt } = createStoredResponses({ database, retention: 1000 });
-    return prepareNextAttempt(failure('23505'), [], attempts - 1).then(
-      () => undefined,
-      ({ code }) => code,
-    );
+    let left = attempts;
+    const $queryRaw = async () => {
+      left -= 1;
+      if (left > 0) throw failure('23505');
+      return [undefined];
+    };
+    const database = { $queryRaw, $executeRaw: async () => 0 } as unknown as Database;
+    const { send } = createStoredResponses({ database, retention: 1000 });
+    return send(Prisma.empty, []).catch(({ code }) => code);
   },
 });
 
