@@ -5,7 +5,7 @@ import { assertSession } from '../database/database-url.ts';
 import { OperationalError } from '../errors.ts';
 import { decodeText } from '../imports/decode-text.ts';
 import { NO_COUNTS, type ReadRows } from '../imports/import.ts';
-import { ImportInterruptedError } from '../imports/import-errors.ts';
+import { describeInterruption, ImportInterruptedError } from '../imports/import-errors.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportSessions } from '../imports/import-session.ts';
 import { readCsv } from '../imports/read-csv.ts';
@@ -66,7 +66,7 @@ const readRows = ({ format }: ImportFile, text: AsyncIterable<string>, options: 
 const toInterruptedOutcome = (error: ImportInterruptedError): FileOutcome => {
   const { errors } = error;
   const reason = error.reason ?? sentence(error.cause as Error);
-  const advice = error.describe((onConflict) => `--on-conflict ${onConflict}`);
+  const advice = describeInterruption(error, '--on-conflict skip');
   return { ...NO_COUNTS, failed: errors.length, errors, stopped: { message: `${reason} ${advice}` } };
 };
 

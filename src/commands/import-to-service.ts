@@ -3,7 +3,7 @@ import { createGzip } from 'node:zlib';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import { decodeText } from '../imports/decode-text.ts';
 import { importSummarySchema, NO_COUNTS } from '../imports/import.ts';
-import { describeInterruption, isOfFile } from '../imports/import-errors.ts';
+import { describeInterruption } from '../imports/import-errors.ts';
 import { readArray } from '../imports/read-json.ts';
 import { readFileBytes } from './bulk-file.ts';
 import {
@@ -54,8 +54,7 @@ const toInterruptedOutcome = (
   const stoppedWith = (text: string) => ({ ...NO_COUNTS, errors: [], stopped: { message: text } });
   if (error instanceof RemoteError && error.outcome === 'refused') return stoppedWith(message);
   const isUnknown = error instanceof RemoteError && error.outcome === 'unknown' && !dryRun;
-  const interruption = { isUnknown, isOfFile: isOfFile(error), onConflict };
-  const advice = describeInterruption(interruption, (mode) => `--on-conflict ${mode}`);
+  const advice = describeInterruption({ isUnknown, cause: error, onConflict }, '--on-conflict skip');
   return stoppedWith(`${isInterrupted ? 'Interrupted' : message.replace(/\.$/, '')}. ${advice}`);
 };
 

@@ -16,19 +16,13 @@ export class ImportInterruptedError extends Error {
   readonly isUnknown: boolean;
   /** Of the wrong rows up to then. */
   readonly errors: RowError[];
-  readonly #onConflict: ImportOptions['onConflict'];
+  readonly onConflict: ImportOptions['onConflict'];
 
   constructor(cause: unknown, errors: RowError[], { onConflict }: Pick<ImportOptions, 'onConflict'>) {
     super('The import was interrupted.', { cause });
     this.isUnknown = cause instanceof OutcomeUnknownError;
     this.errors = errors;
-    this.#onConflict = onConflict;
-  }
-
-  /** What is stored, and what to do. @param option writes a value of `onConflict` as it is given to the import */
-  describe(option: (onConflict: string) => string): string {
-    const { isUnknown } = this;
-    return describeInterruption({ isUnknown, isOfFile: isOfFile(this.cause), onConflict: this.#onConflict }, option);
+    this.onConflict = onConflict;
   }
 
   /** Why it ended. Undefined: a bug. */
@@ -45,16 +39,18 @@ export class ImportInterruptedError extends Error {
   }
 }
 
-type Interruption = { isUnknown: boolean; isOfFile: boolean; onConflict: string };
+type Interruption = Pick<ImportInterruptedError, 'isUnknown' | 'cause' | 'onConflict'>;
 
-/** What is stored of an import that was interrupted, and what to do. */
-export const describeInterruption = (
-  { isUnknown, isOfFile, onConflict }: Interruption,
-  option: (onConflict: string) => string,
-): string => {
+/**
+ * What is stored of an import that was interrupted, and what to do.
+ * @param skip how the import is told to skip conflicts
+ */
+export const describeInterruption = ({ isUnknown, cause, onConflict }: Interruption, skip: string): string => {
+  // If the file is wrong as a whole, for example its header row, repeating the import would fail again.
+  const isOfFile = isOfKind(cause, 'bodyNotJson', 'bodyTooLarge', 'fieldWrong');
   if (!isUnknown) return `Nothing is stored.${isOfFile ? '' : ' Repeat the import.'}`;
   // The rows that this import stored are conflicts when it is repeated.
-  const how = onConflict === 'replace' ? '' : ` with ${option('skip')}`;
+  const how = onConflict === 'replace' ? '' : ` with ${skip}`;
   return `It is not known whether all rows are stored or none. Repeat the import${how}.`;
 };
 
@@ -71,12 +67,9 @@ const REASONS: Record<DatabaseFailure, string> = {
   notMigrated: 'The database is not migrated. Run: plant-store migrate.',
 };
 
-/** Whether the file is wrong as a whole, for example its header row. Repeating the import would fail again. */
-export const isOfFile = (cause: unknown) => isOfKind(cause, 'bodyNotJson', 'bodyTooLarge', 'fieldWrong');
-
 /** The error of the response to an import that was interrupted. @param usual the error that its cause is otherwise */
 export const toInterruption = (error: ImportInterruptedError, usual: StoreError): StoreError => {
-  const advice = error.describe((value) => `onConflict=${value}`);
+  const advice = describeInterruption(error, 'onConflict=skip');
   const { kind, headers } = usual;
   return new StoreError(kind, `${error.reason ?? usual.message} ${advice}`, { headers, cause: error.cause });
 };
