@@ -13,7 +13,7 @@ const LINE_END = /\n|\r./s;
 type CsvStart = { delimiter: string; line: number; text: string };
 
 /**
- * Finds the header row and its delimiter.
+ * Creates a function that finds the header row and its delimiter.
  * @param given overrides the delimiter that is recognized; `tab` is a tab
  */
 export const createCsvHead = (given?: string) => {
@@ -32,22 +32,20 @@ export const createCsvHead = (given?: string) => {
     text = text.slice(start);
   };
 
-  return {
-    /**
-     * @param piece undefined at the end of the file
-     * @returns undefined until the header row has arrived, or MAX_HEAD
-     * @throws {StoreError} 1000 for UTF-16, 1003 for another delimiter in a line `sep=`
-     */
-    add: (piece?: string): CsvStart | undefined => {
-      text += piece ?? '';
-      skipEmptyRows(piece === undefined);
-      if (piece !== undefined && text.length < MAX_HEAD && !LINE_END.test(text)) return undefined;
-      const [row = '', content = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(text) ?? [];
-      if (content.includes('\0')) throw new StoreError('bodyNotJson', WIDE);
-      const named = row === content ? undefined : delimiterIn(content);
-      if (named === undefined) return { delimiter: chosen ?? delimiterOf(content), line, text };
-      return { delimiter: chosen ?? named, line: line + 1, text: text.slice(row.length) };
-    },
+  /**
+   * @param piece undefined at the end of the file
+   * @returns undefined until the header row has arrived, or MAX_HEAD
+   * @throws {StoreError} 1000 for UTF-16, 1003 for another delimiter in a line `sep=`
+   */
+  return (piece?: string): CsvStart | undefined => {
+    text += piece ?? '';
+    skipEmptyRows(piece === undefined);
+    if (piece !== undefined && text.length < MAX_HEAD && !LINE_END.test(text)) return undefined;
+    const [row = '', content = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(text) ?? [];
+    if (content.includes('\0')) throw new StoreError('bodyNotJson', WIDE);
+    const named = row === content ? undefined : delimiterIn(content);
+    if (named === undefined) return { delimiter: chosen ?? delimiterOf(content), line, text };
+    return { delimiter: chosen ?? named, line: line + 1, text: text.slice(row.length) };
   };
 };
 

@@ -17,7 +17,7 @@ export type CsvRecord = { line: number; fields: CsvFields };
 type ParserOptions = { delimiter: string; line: number; maxRecordBytes: number };
 
 /**
- * Parses records of CSV (RFC 4180), which end with CR, LF or CRLF. Ignores empty lines.
+ * Creates a function that parses records of CSV (RFC 4180), which end with CR, LF or CRLF. Ignores empty lines.
  * @param options `line`: the first line of the text. `maxRecordBytes`: of the fields of a record together
  * @throws {StoreError} 1000 for an invalid quote, 1002 for a record that is too long. Both end the file, because the start of
  * the next record is unknown
@@ -59,21 +59,18 @@ export const createCsvParser = ({ delimiter, line: firstLine, maxRecordBytes }: 
     yield* records.splice(0);
     if (parser.errored) throw toStoreError(parser.errored, line(), maxRecordBytes);
   };
-  return {
-    /** @returns the records that end in the text, and undefined now and then, since it can take long without a record */
-    parse: function* (text: string): Generator<CsvRecord | undefined> {
-      // As bytes, because a part of a text could begin within a character.
-      const bytes = Buffer.from(text);
-      for (let start = 0; start < bytes.length; start += PIECE) {
-        parser.write(bytes.subarray(start, start + PIECE));
-        yield* parsed();
-        yield undefined;
-      }
-    },
-    end: (): Generator<CsvRecord> => {
-      parser.end();
-      return parsed();
-    },
+  /** @returns the records that end in the text, and undefined now and then, since it can take long without a record */
+  return function* (text: string, isLast: boolean): Generator<CsvRecord | undefined> {
+    // As bytes, because a part of a text could begin within a character.
+    const bytes = Buffer.from(text);
+    for (let start = 0; start < bytes.length; start += PIECE) {
+      parser.write(bytes.subarray(start, start + PIECE));
+      yield* parsed();
+      yield undefined;
+    }
+    if (!isLast) return;
+    parser.end();
+    yield* parsed();
   };
 };
 

@@ -45,21 +45,20 @@ export async function* readCsv(
   text: AsyncIterable<string>,
   { maxLineBytes, delimiter }: CsvOptions,
 ): AsyncGenerator<ImportRow[]> {
-  const head = createCsvHead(delimiter);
-  let parser: ReturnType<typeof createCsvParser> | undefined;
+  const findStart = createCsvHead(delimiter);
+  let parse: ReturnType<typeof createCsvParser> | undefined;
   let columns: Columns | undefined;
   let separator = ',';
   const recordsIn = function* (piece: string | undefined): Generator<CsvRecord | undefined> {
     let arrived = piece ?? '';
-    if (parser === undefined) {
-      const start = head.add(piece);
+    if (parse === undefined) {
+      const start = findStart(piece);
       if (start === undefined) return;
       separator = start.delimiter;
-      parser = createCsvParser({ ...start, maxRecordBytes: maxLineBytes });
+      parse = createCsvParser({ ...start, maxRecordBytes: maxLineBytes });
       arrived = start.text;
     }
-    yield* parser.parse(arrived);
-    if (piece === undefined) yield* parser.end();
+    yield* parse(arrived, piece === undefined);
   };
   const rowsIn = function* (piece: string | undefined) {
     for (const record of recordsIn(piece)) {
