@@ -92,7 +92,9 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   ): Promise<Result> => {
     const queue = tag !== undefined && q === undefined ? tagSearches : searches;
     const bytes = textBytes({ name: q, tag });
-    return queue({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch(throwSearchTimeout());
+    return queue({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch((error) => {
+      throw isStatementTimeout(error) ? new StoreError('searchTooSlow', undefined, { cause: error }) : error;
+    });
   };
 
   return {
@@ -155,14 +157,13 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
         return repository.changeMany(request);
       };
       const bytes = textBytes({ name: filter.q, tag: filter.tag }) + textBytes(change);
-      return searches({ send, bytes, timeout: timeLeft(), isAbandoned })
-        .catch((error) => Promise.reject(isOfKind(error, 'searchTooSlow') ? lateWrite() : error))
-        .catch(throwSearchTimeout(CHANGE_TOO_SLOW))
-        .catch((error) => {
-          throw error instanceof OutcomeUnknownError
-            ? new StoreError('databaseUnreachable', MANY_UNKNOWN, { cause: error })
-            : error;
-        });
+      return searches({ send, bytes, timeout: timeLeft(), isAbandoned }).catch((error) => {
+        if (isStatementTimeout(error)) throw new StoreError('searchTooSlow', CHANGE_TOO_SLOW, { cause: error });
+        // PostgreSQL did not respond before the deadline, and may still make the change.
+        const cause = isOfKind(error, 'searchTooSlow') ? lateWrite() : error;
+        if (cause instanceof OutcomeUnknownError) throw new StoreError('databaseUnreachable', MANY_UNKNOWN, { cause });
+        throw cause;
+      });
     },
 
     /** What requests hold, besides the queues. */
@@ -173,9 +174,3 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
 export type PlantService = ReturnType<typeof createPlantService>;
 
 const bytesOfChange = ({ change }: ChangeRequest) => (change === 'delete' ? 0 : textBytes(change));
-
-const throwSearchTimeout =
-  (message?: string) =>
-  (error: unknown): never => {
-    throw isStatementTimeout(error) ? new StoreError('searchTooSlow', message, { cause: error }) : error;
-  };
