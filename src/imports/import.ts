@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { StoreError } from '../errors.ts';
+import { parseBody } from '../http/parse-request.ts';
 import { flag, integerText, type NewPlant, newPlantSchema } from '../plants/plant.ts';
 
 /** A number for people, such as 10,000. */
@@ -75,6 +77,27 @@ export type RowError = ImportSummary['errors'][number];
 
 /** A row of an import: a valid plant, or an error. */
 export type ImportRow = PlantRow | RowError;
+
+/** A NewPlant. The format determines how its id is written. */
+type PlantSchema = z.ZodObject<Omit<typeof newPlantSchema.shape, 'id'> & { id: z.ZodType<bigint> }>;
+
+/**
+ * Validates one row.
+ * @param subject the name of the row in messages
+ * @param parse returns the value to validate; a StoreError that it throws becomes the row's error
+ * @throws any other error of `parse`
+ */
+export const toRow = (line: number, schema: PlantSchema, subject: string, parse: () => unknown): ImportRow => {
+  let value: unknown;
+  try {
+    value = parse();
+    return { line, plant: parseBody(schema, value, subject) };
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    const id = schema.shape.id.safeParse((value as { id?: unknown } | null | undefined)?.id);
+    return { line, ...(id.success && { id: id.data }), error: error.code, message: error.message };
+  }
+};
 
 /** Reads the rows of an import, some at a time. Throws once the import is ended, even while it waits for bytes; may end it. */
 export type ReadRows = (ending: AbortController) => AsyncIterable<ImportRow[]>;

@@ -4,9 +4,8 @@ import { MAX_INT64, MIN_INT64, plantSchema } from '../plants/plant.ts';
 import { quoteValue } from '../quote-value.ts';
 import { createCsvHead, toColumnName } from './csv-head.ts';
 import { type CsvFields, type CsvRecord, createCsvParser } from './csv-records.ts';
-import { type ImportRow, LINE_ENDS_LOST } from './import.ts';
+import { type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
 import { inTurns } from './take-turns.ts';
-import { toRow } from './to-row.ts';
 
 /** A number that a spreadsheet has shortened, such as 1.23457E+18 or 1,23457E+18. */
 const ROUNDED = /^[+-]?\d[.,]?\d*e[+-]?\d+$/i;

@@ -1,9 +1,8 @@
 import { parseJsonText } from '../bodies/exact-json.ts';
 import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
-import { formatCount, type ImportRow, LINE_ENDS_LOST } from './import.ts';
+import { formatCount, type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
 import { inTurns } from './take-turns.ts';
-import { toRow } from './to-row.ts';
 
 /** How many blank lines to skip before looking at the clock. */
 const CHECK_INTERVAL = 1000;
