@@ -48,7 +48,7 @@ export async function* readCsv(
   let parse: ReturnType<typeof createCsvParser> | undefined;
   let columns: Columns | undefined;
   let separator = ',';
-  const recordsIn = function* (piece: string | undefined): Generator<CsvRecord | undefined> {
+  const recordsIn = function* (piece?: string): Generator<CsvRecord | undefined> {
     let arrived = piece ?? '';
     if (parse === undefined) {
       const start = findStart(piece);
@@ -59,7 +59,7 @@ export async function* readCsv(
     }
     yield* parse(arrived, piece === undefined);
   };
-  const rowsIn = function* (piece: string | undefined) {
+  const rowsIn = function* (piece?: string) {
     for (const record of recordsIn(piece)) {
       if (record === undefined) yield undefined;
       // Spreadsheets write rows that were emptied.
@@ -68,13 +68,8 @@ export async function* readCsv(
       else yield toCsvRow(record, columns);
     }
   };
-  yield* inTurns(withEnd(text), rowsIn);
+  yield* inTurns(text, rowsIn);
   if (columns === undefined) throw headerWrong('The CSV has no header row.');
-}
-
-async function* withEnd(text: AsyncIterable<string>): AsyncGenerator<string | undefined> {
-  yield* text;
-  yield undefined;
 }
 
 /** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */

@@ -19,7 +19,8 @@ export async function* readNdjson(
   let line = 0;
   /** What has arrived of a line without its end. */
   let rest = '';
-  const rowsIn = function* (piece: string) {
+  // The end of the file also ends its last line.
+  const rowsIn = function* (piece = '\n') {
     let start = 0;
     for (let end = piece.indexOf('\n'); end !== -1; end = piece.indexOf('\n', start)) {
       line += 1;
@@ -32,12 +33,7 @@ export async function* readNdjson(
     // A line that is too long already, even without the CR of a CRLF, need not grow.
     if (rest.length <= maxLineBytes + 1) rest += piece.slice(start);
   };
-  yield* inTurns(endLastLine(text), rowsIn);
-}
-
-async function* endLastLine(text: AsyncIterable<string>): AsyncGenerator<string> {
-  yield* text;
-  yield '\n';
+  yield* inTurns(text, rowsIn);
 }
 
 /** @returns undefined for a blank line */
@@ -98,8 +94,7 @@ export const parseArray = (text: string): unknown[] => {
 
 /** Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. */
 export async function* readElements(array: Promise<unknown[]>): AsyncGenerator<ImportRow[]> {
-  const elements = await array;
-  yield* inTurns([elements], function* () {
+  yield* inTurns([await array], function* (elements: unknown[] = []) {
     for (const [index, element] of elements.entries())
       yield toRow(index + 1, newPlantSchema, 'The element', () => element);
   });

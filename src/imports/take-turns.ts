@@ -8,12 +8,13 @@ const TURNS_OF_OTHERS = 3;
 /**
  * Divides long work into turns, so that it does not block the event loop. By time, because the cost of a byte varies: short
  * rows that fail cost a hundred times as much as long ones.
- * @param valuesOf works while its result is iterated; undefined stands for work without a value
+ * @param valuesOf is called with each piece, and without one at the end. It works while its result is iterated; undefined stands for
+ *   work without a value
  * @returns the values of each turn. Those before an error come first.
  */
 export async function* inTurns<Piece, Value>(
   pieces: AsyncIterable<Piece> | Iterable<Piece>,
-  valuesOf: (piece: Piece) => Iterable<Value | undefined>,
+  valuesOf: (piece?: Piece) => Iterable<Value | undefined>,
 ): AsyncGenerator<Value[]> {
   let values: Value[] = [];
   let endsAt = performance.now() + TURN;
@@ -21,7 +22,7 @@ export async function* inTurns<Piece, Value>(
     for (let turn = 0; turn < TURNS_OF_OTHERS; turn++) await setImmediate();
     endsAt = performance.now() + TURN;
   };
-  for await (const piece of pieces) {
+  for await (const piece of withEnd(pieces)) {
     try {
       for (const value of valuesOf(piece)) {
         if (value !== undefined) values.push(value);
@@ -40,4 +41,9 @@ export async function* inTurns<Piece, Value>(
     // Or many have arrived that have no values, such as those of a long line.
     if (performance.now() >= endsAt) await nextTurn();
   }
+}
+
+async function* withEnd<Piece>(pieces: AsyncIterable<Piece> | Iterable<Piece>): AsyncGenerator<Piece | undefined> {
+  yield* pieces;
+  yield undefined;
 }
