@@ -5,6 +5,8 @@ import { LINGER_TIMES } from './server/lingering.ts';
 
 /** Twelve of the largest bodies that the configuration allows. */
 const HELD_BYTES = 50_331_648;
+/** Each search may hold a page of 1 MiB. */
+const MAX_SEARCHES = 3;
 
 /**
  * Limits on the time and memory that requests may use. Times are in ms. Divides REQUEST_TIMEOUT: a fifth for the token, and the
@@ -17,7 +19,10 @@ export const limitRequests = ({
   queueLimit,
   databaseConnections,
 }: Config) => {
-  const { searches, changes } = shareConnections(databaseConnections);
+  // Those that remain after writes, reads and pages, which have two each. Searches and changes get at least one.
+  const connections = databaseConnections - 6;
+  const searches = Math.max(1, Math.min(MAX_SEARCHES, Math.floor(connections / 2)));
+  const changes = Math.max(1, connections - searches);
   /** For token lookups, rate limit counters and ready checks. */
   const lookUpTimeout = requestTimeout / 5;
   const limits: BatchLimits = {
@@ -88,13 +93,3 @@ export const limitRequests = ({
 };
 
 export type RequestLimits = ReturnType<typeof limitRequests>;
-
-/** Each search may hold a page of 1 MiB. */
-const MAX_SEARCHES = 3;
-
-/** Divides the connections that remain after writes, reads and pages, which have two each. Both get at least one. */
-const shareConnections = (connections: number) => {
-  const left = connections - 6;
-  const searches = Math.max(1, Math.min(MAX_SEARCHES, Math.floor(left / 2)));
-  return { searches, changes: Math.max(1, left - searches) };
-};
