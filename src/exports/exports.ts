@@ -3,7 +3,7 @@ import type { Request, RequestHandler, Response, Router } from 'express';
 import { z } from 'zod';
 import type { BulkTrace } from '../batching/bulk.ts';
 import { StoreError } from '../errors.ts';
-import { handleOtherMethods } from '../http/handle-error.ts';
+import { addGet } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { plantQuerySchema } from '../plants/plant.ts';
 import { createPlantExports } from './export-plants.ts';
@@ -63,8 +63,7 @@ export const createExports = ({ database, limits, requireReadScope, watchRequest
 
   return {
     /** Call it before `/plants/:id` is added, which also matches the path. */
-    addRoutes: (router: Router): void =>
-      void router.route('/plants/export').get(requireReadScope, exportPlants).all(handleOtherMethods()),
+    addRoutes: (router: Router): void => addGet(router, '/plants/export', requireReadScope, exportPlants),
     inProgress,
     /** Plants read by all exports since the process started. */
     rows,

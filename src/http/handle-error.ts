@@ -76,5 +76,6 @@ const methodsOf = (route: { methods: Record<string, boolean> }): string => {
 };
 
 /** Adds a path that supports GET only. */
-export const addGet = (router: Router, path: string, handler: RequestHandler) =>
-  router.route(path).get(handler).all(handleOtherMethods());
+export const addGet = (router: Router, path: string, ...handlers: RequestHandler[]): void => {
+  router.route(path).get(handlers).all(handleOtherMethods());
+};

@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response, Router } from 'express';
 import type { z } from 'zod';
 import { type BodyLimits, createBodyReader, parseJson } from '../bodies/read-json-body.ts';
 import { StoreError } from '../errors.ts';
-import { handleOtherMethods } from '../http/handle-error.ts';
+import { addGet, handleOtherMethods } from '../http/handle-error.ts';
 import { parseBody, parseParameters } from '../http/parse-request.ts';
 import { evaluatePreconditions, parsePreconditions } from '../http/preconditions.ts';
 import { sendJsonText } from '../http/send-json.ts';
@@ -95,14 +95,11 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     .delete(requireWriteScope, (request, response) => changeMany(request, response))
     .all(handleOtherMethods(acceptPatch));
 
-  router
-    .route('/plants/count')
-    .get(requireReadScope, async (request, response) => {
-      const filter = parseParameters(plantCountQuerySchema, request.query);
-      const count = await plants.count({ filter }, isAbandoned(response));
-      sendCount(response, { count });
-    })
-    .all(handleOtherMethods());
+  addGet(router, '/plants/count', requireReadScope, async (request, response) => {
+    const filter = parseParameters(plantCountQuerySchema, request.query);
+    const count = await plants.count({ filter }, isAbandoned(response));
+    sendCount(response, { count });
+  });
 
   router
     .route('/plants/:id')
