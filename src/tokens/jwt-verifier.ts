@@ -126,10 +126,6 @@ const FETCH_TIMEOUT = 3000;
 /** The maximum size of the keys, in bytes. Those of large providers have a few KiB. */
 const MAX_SIZE = 1_048_576;
 
-/** The identity provider is unreachable or has no usable keys. @param reason for the log */
-const identityProviderUnreachable = (reason: string, cause: unknown) =>
-  new StoreError('identityProviderUnreachable', undefined, { cause: new Error(reason, { cause }) });
-
 /**
  * The public keys of an identity provider (RFC 7517 §5), fetched when they are first needed. A key is selected by the
  * `kid` and `alg` of the token's header only. If a refresh fails, the current keys stay in use.
@@ -162,7 +158,8 @@ const createRemoteKeys = (url: string, logger: Pick<Logger, 'warn'>) => {
       return await keys(header, token);
     } catch (error) {
       if (isTokensFault(error)) throw error;
-      throw identityProviderUnreachable(`no usable keys at ${shownUrl}`, error);
+      const cause = new Error(`no usable keys at ${shownUrl}`, { cause: error });
+      throw new StoreError('identityProviderUnreachable', undefined, { cause });
     }
   };
   return {

@@ -178,8 +178,6 @@ describe('a queue', () => {
 
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
-describe('a batch of plants', () => {});
-
 edge('idempotency/stored-responses.ts MAX_ATTEMPTS', 'a request with a key is sent at most five times', {
   is: [undefined, undefined, '23505'],
   of: (attempts) => {
