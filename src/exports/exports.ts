@@ -42,7 +42,8 @@ export const createExports = ({ database, limits, requireReadScope, watchRequest
     const { format, ...filter } = parseParameters(exportQuerySchema, request.query);
     const { tokenName: holder = '' } = response.locals;
     const progress = { rows: 0 };
-    const { signal } = watchRequest(request, response);
+    const ending = watchRequest(request, response);
+    const { signal } = ending;
     const pieces = await open({ holder, format, filter, progress, signal });
     response.setHeader('Content-Type', rowWriters[format].type);
     response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);
@@ -51,12 +52,10 @@ export const createExports = ({ database, limits, requireReadScope, watchRequest
       response.locals.progress = progress;
       response.setTimeout(stallTimeout);
       // Also while the client reads nothing.
-      const failed = new AbortController();
-      pieces.once('error', (error) => failed.abort(error));
-      const ended = AbortSignal.any([signal, failed.signal]);
+      pieces.once('error', (error) => ending.abort(error));
       // Unlike `pipeline`, leaves the response to the error handler, which logs the error and closes the connection
       // without the last chunk (RFC 9112 §7.1), so that the client detects the incomplete response.
-      for await (const piece of pieces) if (!response.write(piece)) await once(response, 'drain', { signal: ended });
+      for await (const piece of pieces) if (!response.write(piece)) await once(response, 'drain', { signal });
     }
     response.end();
   };
