@@ -45,8 +45,8 @@ export const sections: Record<string, LimitRow[]> = {
     row('bodies/exact-json.ts MAX_SEPARATORS', 'commas and opening brackets in JSON'),
     row('request-limits.ts HELD_BYTES', 'what bodies and unsent responses hold together, at most', 'bytes'),
     row('bodies/read-json-body.ts LARGE_BODY', 'the size over which bodies are parsed one at a time', 'bytes'),
-    row('bodies/piece-limit.ts FREE_PIECES', 'pieces of any size in which a body may arrive'),
-    row('bodies/piece-limit.ts MIN_AVERAGE_PIECE', 'the average size of its pieces after that', 'bytes'),
+    row('bodies/stream-body.ts FREE_PIECES', 'pieces of any size in which a body may arrive'),
+    row('bodies/stream-body.ts MIN_AVERAGE_PIECE', 'the average size of its pieces after that', 'bytes'),
     row(
       'http/handle-error.ts MAX_DISCARDED',
       'the body of a refused request that is still read; after a larger one the connection is closed',
@@ -248,8 +248,8 @@ export const withoutRow: string[] = [
   'bodies/exact-json.ts INT64_DIGITS',
   'plants/plant.ts {0,18}',
   // How work is divided.
-  'bodies/piece-limit.ts PIECES_PER_LINE',
-  'bodies/piece-limit.ts MIN_LINE',
+  'bodies/stream-body.ts PIECES_PER_LINE',
+  'bodies/stream-body.ts MIN_LINE',
   'bodies/stream-body.ts PIECE_OVERHEAD',
   'bodies/stream-body.ts MAX_MERGED',
   'database/row-stream.ts PIECE',

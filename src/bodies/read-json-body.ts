@@ -5,7 +5,7 @@ import type { Hold } from '../http/byte-budget.ts';
 import { bodyDecompressor } from './decompress.ts';
 import { parseJsonText } from './exact-json.ts';
 import { readContentType } from './media-type.ts';
-import { FREE_PIECES, MIN_AVERAGE_PIECE, tooManyPieces } from './piece-limit.ts';
+import { FREE_PIECES, MIN_AVERAGE_PIECE, tooManyPieces } from './stream-body.ts';
 
 /** How much compression can add to incompressible data, in bytes. */
 const COMPRESSION_OVERHEAD = 1024;

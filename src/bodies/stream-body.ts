@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { createPieceLimit, tooManyPieces } from './piece-limit.ts';
+import { StoreError } from '../errors.ts';
 
 /**
  * How much to read ahead, in bytes. It is large because Node.js notices that a client has disconnected only after reading
@@ -10,6 +10,15 @@ const MAX_AHEAD = 8_388_608;
 const PIECE_OVERHEAD = 256;
 /** How much to hand on at once, in bytes. Small pieces are merged, because each has a cost in all that reads the body. */
 const MAX_MERGED = 65_536;
+/** A one-byte piece costs as much CPU time as a large one. After FREE_PIECES, pieces must average MIN_AVERAGE_PIECE bytes. */
+export const FREE_PIECES = 1000;
+export const MIN_AVERAGE_PIECE = 64;
+/** A client may write each row as a piece, and its line end as another. */
+const PIECES_PER_LINE = 2;
+/** In bytes that are not blank. No row is shorter. */
+const MIN_LINE = 2;
+
+const [LINE_FEED, CARRIAGE_RETURN, SPACE] = [10, 13, 32];
 
 type StreamOptions = {
   /** Makes the iterator throw the signal's reason. Must be aborted when the client disconnects. */
@@ -28,7 +37,7 @@ export const streamBody = (
   request: Request,
   { signal, isCompressed = false }: StreamOptions,
 ): AsyncIterableIterator<Buffer> => {
-  const limit = createPieceLimit({ hasLines: !isCompressed });
+  const isAllowed = createPieceLimit({ hasLines: !isCompressed });
   let pieces: Buffer[] = [];
   let ahead = 0;
   let isClosed = false;
@@ -51,7 +60,7 @@ export const streamBody = (
     close();
   };
   const onData = (piece: Buffer) => {
-    if (!limit.add(piece)) return fail(tooManyPieces());
+    if (!isAllowed(piece)) return fail(tooManyPieces());
     pieces.push(piece);
     ahead += piece.length + PIECE_OVERHEAD;
     if (ahead > MAX_AHEAD) request.pause();
@@ -108,3 +117,37 @@ export const streamBody = (
     },
   };
 };
+
+/**
+ * Limits the pieces of a streamed body: FREE_PIECES, and one for each MIN_AVERAGE_PIECE bytes.
+ * @param hasLines allows PIECES_PER_LINE more for each line that ends in a small piece, however short the rows are
+ * @returns a function that counts a piece, and returns false once they are too many
+ */
+export const createPieceLimit = ({ hasLines }: { hasLines: boolean }) => {
+  let pieces = 0;
+  let allowed = FREE_PIECES;
+  let lineLength = 0;
+
+  const countLines = (piece: Buffer) => {
+    for (const byte of piece) {
+      if (byte === LINE_FEED || byte === CARRIAGE_RETURN) {
+        if (lineLength >= MIN_LINE) allowed += PIECES_PER_LINE;
+        lineLength = 0;
+      } else if (byte > SPACE) lineLength += 1;
+    }
+  };
+
+  return (piece: Buffer): boolean => {
+    pieces += 1;
+    allowed += piece.length / MIN_AVERAGE_PIECE;
+    if (hasLines && piece.length < MIN_AVERAGE_PIECE) countLines(piece);
+    else lineLength = piece.length;
+    return pieces <= allowed;
+  };
+};
+
+export const tooManyPieces = (): StoreError =>
+  new StoreError(
+    'bodyTooLarge',
+    `The body arrives in too many pieces smaller than ${MIN_AVERAGE_PIECE} bytes. Send larger ones, for example by buffering what you write.`,
+  );

@@ -4,9 +4,8 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Request, Response } from 'express';
-import { createPieceLimit } from '../../../src/bodies/piece-limit.ts';
 import { createBodyReader, createTurns } from '../../../src/bodies/read-json-body.ts';
-import { streamBody } from '../../../src/bodies/stream-body.ts';
+import { createPieceLimit, streamBody } from '../../../src/bodies/stream-body.ts';
 import { createByteBudget, type Hold } from '../../../src/http/byte-budget.ts';
 import { createConnections } from '../../../src/server/connections.ts';
 import { createLingering } from '../../../src/server/lingering.ts';
@@ -139,15 +138,15 @@ describe('bodies', () => {
     return { request, outcome, close: () => response.emit('close') };
   };
 
-  edge('bodies/piece-limit.ts FREE_PIECES', 'may come in 1000 pieces of any size', {
+  edge('bodies/stream-body.ts FREE_PIECES', 'may come in 1000 pieces of any size', {
     is: ['read', 'read', 1002],
     of: (count) => start(many(count, () => 'x')).outcome,
   });
-  edge('bodies/piece-limit.ts MIN_AVERAGE_PIECE', 'may come in more pieces of at least 64 bytes', {
+  edge('bodies/stream-body.ts MIN_AVERAGE_PIECE', 'may come in more pieces of at least 64 bytes', {
     is: [1002, 'read', 'read'],
     of: (size) => start(many(1100, () => 'x'.repeat(size))).outcome,
   });
-  edge('bodies/piece-limit.ts FREE_PIECES', 'that stream may come in 1000 pieces of any size', {
+  edge('bodies/stream-body.ts FREE_PIECES', 'that stream may come in 1000 pieces of any size', {
     is: [true, true, false],
     of: (count) => allows(count, ['']),
   });
@@ -157,16 +156,16 @@ describe('bodies', () => {
     expect(hold.mock.calls.map(([, { bytes }]) => bytes)).toEqual([16_384, 2 ** 20, 20_005, 40_010]);
   });
   const allows = (count: number, pieces: string[]) => {
-    const limit = createPieceLimit({ hasLines: true });
-    return many(count, () => pieces.map((piece) => limit.add(Buffer.from(piece))))
+    const isAllowed = createPieceLimit({ hasLines: true });
+    return many(count, () => pieces.map((piece) => isAllowed(Buffer.from(piece))))
       .flat()
       .every(Boolean);
   };
-  edge('bodies/piece-limit.ts PIECES_PER_LINE', 'that stream may come in two pieces for each line', {
+  edge('bodies/stream-body.ts PIECES_PER_LINE', 'that stream may come in two pieces for each line', {
     is: [true, true, false],
     of: (count) => allows(5000, [['xx\n'], ['xx', '\n'], ['x', 'x', '\n']][count - 1] ?? []),
   });
-  edge('bodies/piece-limit.ts MIN_LINE', 'that stream have lines of at least two characters', {
+  edge('bodies/stream-body.ts MIN_LINE', 'that stream have lines of at least two characters', {
     is: [false, true, true],
     of: (length) => allows(5000, ['x'.repeat(length), '\n']),
   });
