@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect } from '@jest/globals';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
 import { INSERT_FREE } from '../../src/imports/import-statements.ts';
 import { idTaken } from '../../src/plants/plant.ts';
+import { entityTag } from '../../src/plants/plant-representation.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
 import { onCitus, unless } from '../support/skip.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
@@ -38,18 +39,23 @@ const useAll = async () => {
   await repository.search({ limit: 10, q: 'Fir' });
   await repository.change({ id: first.id, change: { name: 'Yew' } });
   await repository.change({ id: first.id, change: { name: 'Oak' }, preconditions: { ifNoneMatch: ['"x"'] } });
+  await repository.change({ id: first.id, change: { tag: 'a' }, preconditions: { ifMatch: [entityTag({ name: 'Oak' })] } });
+  await repository.change({ id: first.id + 1n, change: 'delete' });
+  await repository.change({ id: first.id + 2n, change: 'delete', preconditions: { ifMatch: [entityTag({ name: 'Fir' })] } });
   await repository.change({ id: first.id, change: 'delete', keyed: keyed(`f${first.id}`.padStart(8, '0')) });
 };
 
-test('only INSERTs that read no table have a name, and their plan serves an empty table and a large one', async () => {
+test('a statement with a name is an INSERT that reads no table, whose plan serves an empty table and a large one, or is planned each time', async () => {
   // PostgreSQL knows that the tables are empty: a plan from now would scan them.
   await testDatabase.query('VACUUM ANALYZE plants');
   await testDatabase.query('VACUUM ANALYZE idempotency_keys');
   for (let round = 0; round < 8; round++) await useAll();
   const named = await database.$queryRaw<{ name: string; generic: bigint }[]>`
     SELECT name, generic_plans AS generic FROM pg_prepared_statements ORDER BY name`;
-  expect(named.map(({ name }) => name)).toEqual(['insert_free', 'insert_plant', 'insert_plants']);
-  for (const { generic } of named) expect(generic).toBeGreaterThan(0n);
+  const inserts = ['insert_free', 'insert_plant', 'insert_plants'];
+  const deletes = ['delete_plant', 'delete_plant_if_match'];
+  expect(named.map(({ name }) => name)).toEqual([...deletes, ...inserts, 'update_plant', 'update_plant_if_match']);
+  for (const { name, generic } of named) expect([name, generic > 0n]).toEqual([name, inserts.includes(name)]);
   await testDatabase.query("INSERT INTO plants SELECT i, 'Fir' FROM generate_series(1000000, 1200000) i");
   const plans = await Promise.all([
     database.$queryRawUnsafe(`EXPLAIN EXECUTE insert_plant('1000000', 'Fir', NULL)`),
