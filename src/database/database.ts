@@ -193,7 +193,7 @@ export const createDatabase = ({ pool, traceStatement, onConnectionLost }: Datab
 
 /**
  * The name that a statement has in a comment at its beginning. PostgreSQL parses a named statement once for each connection, and
- * plans it without its values if that seems to cost no more: so only those have a name whose best plan never changes; see
- * docs/decisions/0051.
+ * plans it without its values if that seems to cost no more: so only those have a name whose best plan never changes, or for which that
+ * seems to cost far more; see docs/decisions/0051.
  */
 const nameOf = ({ sql }: { sql: string }): string => /^\s*\/\* (\w+) \*\//.exec(sql)?.[1] ?? '';

@@ -17,7 +17,7 @@ export const representFields = (id: string, name: string, tag: string | null | u
 
 /**
  * The strong entity tag of a plant (RFC 9110 §8.8.3): the SHA-256 of its name and, if it has one, of U+0000, which no text
- * contains, and its tag. PostgreSQL computes the same (docs/decisions/0051).
+ * contains, and its tag. PostgreSQL computes the same (docs/decisions/0022).
  */
 export const entityTag = ({ name, tag }: Omit<StoredPlant, 'id'>): string =>
   `"${hash('sha256', tag === undefined ? name : `${name}\0${tag}`, 'base64url')}"`;
