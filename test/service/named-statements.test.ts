@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect } from '@jest/globals';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
 import { INSERT_FREE } from '../../src/imports/import-statements.ts';
 import { idTaken } from '../../src/plants/plant.ts';
-import { entityTag } from '../../src/plants/plant-representation.ts';
 import { createPlantRepository, type PlantRepository } from '../../src/plants/plant-repository.ts';
+import { entityTag } from '../../src/plants/plant-representation.ts';
 import { onCitus, unless } from '../support/skip.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
@@ -39,9 +39,17 @@ const useAll = async () => {
   await repository.search({ limit: 10, q: 'Fir' });
   await repository.change({ id: first.id, change: { name: 'Yew' } });
   await repository.change({ id: first.id, change: { name: 'Oak' }, preconditions: { ifNoneMatch: ['"x"'] } });
-  await repository.change({ id: first.id, change: { tag: 'a' }, preconditions: { ifMatch: [entityTag({ name: 'Oak' })] } });
+  await repository.change({
+    id: first.id,
+    change: { tag: 'a' },
+    preconditions: { ifMatch: [entityTag({ name: 'Oak' })] },
+  });
   await repository.change({ id: first.id + 1n, change: 'delete' });
-  await repository.change({ id: first.id + 2n, change: 'delete', preconditions: { ifMatch: [entityTag({ name: 'Fir' })] } });
+  await repository.change({
+    id: first.id + 2n,
+    change: 'delete',
+    preconditions: { ifMatch: [entityTag({ name: 'Fir' })] },
+  });
   await repository.change({ id: first.id, change: 'delete', keyed: keyed(`f${first.id}`.padStart(8, '0')) });
 };
 
