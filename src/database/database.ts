@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { Debug as clientNotes } from '@prisma/client/runtime/client';
 import { Debug as adapterNotes, type SqlQuery } from '@prisma/driver-adapter-utils';
 import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
-import { PrismaClient } from '../generated/prisma/client.ts';
+import { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { isLockTimeout, isRowRefusal, toConnectError } from './database-error.ts';
 import { isPooled, sessionUrl } from './database-url.ts';
 import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
@@ -193,7 +193,16 @@ export const createDatabase = ({ pool, traceStatement, onConnectionLost }: Datab
 
 /**
  * The name that a statement has in a comment at its beginning. PostgreSQL parses a named statement once for each connection, and
- * plans it without its values if that seems to cost no more: so only those have a name whose best plan never changes, or for which that
- * seems to cost far more; see docs/decisions/0051.
+ * plans it without its values if that seems to cost no more: so only those have a name whose best plan never changes, and those of
+ * `parsedOnce`; see docs/decisions/0051.
  */
 const nameOf = ({ sql }: { sql: string }): string => /^\s*\/\* (\w+) \*\//.exec(sql)?.[1] ?? '';
+
+/**
+ * The name of a statement that PostgreSQL parses once but plans with its values each time, and a condition for it, which is true: without
+ * the values, PostgreSQL estimates that its subquery takes hours. Citus would run that, so there it has neither.
+ */
+export const parsedOnce = (name: string, isDistributed = false): [name: Prisma.Sql, condition: Prisma.Sql] =>
+  isDistributed
+    ? [Prisma.empty, Prisma.sql`TRUE`]
+    : [Prisma.raw(`/* ${name} */`), Prisma.sql`(${true} OR (SELECT count(*) FROM generate_series(1, 1000000000)) = 0)`];

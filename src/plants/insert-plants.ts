@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts';
+import { type Database, parsedOnce } from '../database/database.ts';
 import { isRowRefusal } from '../database/database-error.ts';
 import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
@@ -103,13 +103,15 @@ const keyedInsertStatement = (plants: readonly PlantToStore[], expiry: Prisma.Sq
   const fingerprints = byteaArray(plants.map(({ keyed }) => keyed?.fingerprint));
   const seen = new Set<string>();
   const repeats = plants.map(({ keyed }) => keyed !== undefined && seen.size === seen.add(keyed.key).size);
-  return Prisma.sql`
+  const [name, isTrue] = parsedOnce('insert_keyed');
+  return Prisma.sql`${name}
     WITH given AS (
       SELECT * FROM unnest(${keys}::bytea[], ${fingerprints}::bytea[], ${ids}::bigint[], ${names}::text[], ${tags}::text[],
         ${`{${repeats}}`}::bool[]) WITH ORDINALITY AS given (key, fingerprint, id, name, tag, is_repeated, place)
     ), known AS (
       SELECT place, CASE WHEN responses.fingerprint = given.fingerprint THEN status ELSE ${REUSED}::int END AS status
-      FROM given JOIN idempotency_keys AS responses USING (key) WHERE expires_at > now()
+      FROM given JOIN idempotency_keys AS responses USING (key)
+      WHERE expires_at > now() AND ${isTrue}
     ), fresh AS (
       SELECT * FROM given WHERE NOT is_repeated AND place NOT IN (SELECT place FROM known)
     ), firsts AS (

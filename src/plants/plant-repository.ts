@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts';
+import { type Database, parsedOnce } from '../database/database.ts';
 import { isDeadlock, toCitusWriteError, toWriteError } from '../database/database-error.ts';
 import { createDistributionCheck } from '../database/distribution.ts';
 import { StoreError } from '../errors.ts';
@@ -91,12 +91,13 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
 
     /** @returns the existing plants by id; 'long' for one that is too long for a batch: use `find` */
     findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant | 'long'>> => {
+      const [statementName, isTrue] = parsedOnce('find_plants', await isDistributed());
       // The name is null if the plant is too long.
-      const rows = await database.$queryRaw<(Omit<Row, 'name'> & { name: string | null })[]>`
-        SELECT id, CASE WHEN shown THEN name END AS name, CASE WHEN shown THEN tag END AS tag
+      const rows = await database.$queryRaw<(Omit<Row, 'name'> & { name: string | null })[]>`${statementName}
+        SELECT id, CASE WHEN shown THEN name::text END AS name, CASE WHEN shown THEN tag::text END AS tag
         FROM (
           SELECT *, ${contentBytes} <= ${MAX_SHARED_READ_BYTES} AS shown
-          FROM plants WHERE id = ANY(${`{${ids}}`}::bigint[])
+          FROM plants WHERE id = ANY(${`{${ids}}`}::bigint[]) AND ${isTrue}
         ) AS found`;
       return new Map(rows.map(({ id, name, tag }) => [id, name === null ? 'long' : toStoredPlant({ id, name, tag })]));
     },
@@ -152,22 +153,13 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
 
 export type PlantRepository = ReturnType<typeof createPlantRepository>;
 
-/**
- * True. Without the values of its statement, whose subquery is never run, PostgreSQL estimates that the statement takes hours, so it
- * plans it with them each time, although it has a name (record 0051).
- */
-const plannedWithValues = Prisma.sql`(${true} OR (SELECT count(*) FROM generate_series(1, 1000000000)) = 0)`;
-
 /** Changes or deletes a plant if it meets the preconditions. The columns it returns never change their types. */
 const plainStatement = ({ id, change, preconditions = {} }: ChangeRequest, isDistributed: boolean): Prisma.Sql => {
   const { ifMatch, ifNoneMatch } = preconditions;
-  const [verb, suffix] = [change === 'delete' ? 'delete' : 'update', ifMatch ? '_if_match' : ''];
-  // Citus would run the subquery.
-  const isNamed = !isDistributed && ifNoneMatch === undefined;
-  const name = isNamed ? Prisma.raw(`/* ${verb}_plant${suffix} */`) : Prisma.empty;
-  const where = isNamed
-    ? Prisma.sql`${isPlant(id, preconditions)} AND ${plannedWithValues}`
-    : isPlant(id, preconditions);
+  const verb = change === 'delete' ? 'delete_plant' : 'update_plant';
+  const parts = [verb, ifMatch && 'if_match', ifNoneMatch === '*' ? 'if_none' : ifNoneMatch && 'if_none_match'];
+  const [name, isTrue] = parsedOnce(parts.filter(Boolean).join('_'), isDistributed);
+  const where = Prisma.sql`${isPlant(id, preconditions)} AND ${isTrue}`;
   return change === 'delete'
     ? Prisma.sql`${name} DELETE FROM plants WHERE ${where} RETURNING 1`
     : Prisma.sql`${name} UPDATE plants SET ${setTo(change)} WHERE ${where} RETURNING name::text, tag::text`;
