@@ -31,6 +31,7 @@ if (/[?&]sslrootcert=system(&|$)/m.test(`${process.env.DATABASE_URL}\n${process.
   tls.setDefaultCACertificates([...tls.getCACertificates(), ...tls.getCACertificates('system')]);
 }
 
-// Output can fail, as with `>/dev/full`: `print` throws the error, and notes are lost. Without a listener, it would end the process.
+// Output can fail, as with `>/dev/full`: `print` throws the error, and notes are lost. Without a listener, the event would end
+// the process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 process.exit(await runProgram(process.argv.slice(2), { environment: process.env, fromFile }));

@@ -19,10 +19,10 @@ export const limitRequests = ({
   queueLimit,
   databaseConnections,
 }: Config) => {
-  // Those that remain after writes, reads and pages, which have two each. Searches and changes get at least one.
-  const connections = databaseConnections - 6;
-  const searches = Math.max(1, Math.min(MAX_SEARCHES, Math.floor(connections / 2)));
-  const changes = Math.max(1, connections - searches);
+  // Those that remain after writes, reads and pages, which have two each. Searches and changes get at least one each.
+  const left = databaseConnections - 6;
+  const searches = Math.max(1, Math.min(MAX_SEARCHES, Math.floor(left / 2)));
+  const changes = Math.max(1, left - searches);
   /** For token lookups, rate limit counters and ready checks. */
   const lookUpTimeout = requestTimeout / 5;
   const limits: BatchLimits = {

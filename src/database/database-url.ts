@@ -21,9 +21,9 @@ export const assertSession = (url: string, task: string): void => {
 export const namedSchema = (url: string): string | undefined => URL.parse(url)?.searchParams.get('schema') || undefined;
 
 /**
- * The URL that the driver gets. Every connection uses it, and so has a name in `pg_stat_activity`: the driver ignores `?schema=`, which becomes the only schema of the
- * session's search path. Through a pooler a session has no
- * settings; see `assertNoPooledSchema`.
+ * The URL that the driver gets. Every connection uses it, and so has a name in `pg_stat_activity`. The driver ignores `?schema=`,
+ * which becomes the only schema of the session's search path. Through a pooler a session has no settings; see
+ * `assertNoPooledSchema`.
  */
 export const sessionUrl = (url: string, settings: Record<string, string> = {}): string => {
   const result = new URL(url);

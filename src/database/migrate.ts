@@ -69,7 +69,8 @@ const REMEDY =
   'Fix the cause and undo what it did. Then run DELETE FROM _prisma_migrations WHERE finished_at IS NULL (docs/how-to/migrate-and-upgrade.md).';
 
 const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
-  // The engine cannot read the times of other date styles, and writes times without their offset. No limit of the role may end a migration.
+  // The engine cannot read the times of other date styles, and writes times without their offset. No limit of the role may end a
+  // migration.
   const settings = { DateStyle: 'ISO', TimeZone: 'UTC', statement_timeout: '0' };
   const connectionString = sessionUrl(url, { ...settings, search_path: quoteIdentifier(schema) });
   const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, lock_timeout: LOCK_TIMEOUT };

@@ -44,12 +44,12 @@ export const openRowStream = async <Row extends unknown[]>(
     startSilenceTimeout(client, connectTimeout);
     // In a transaction, because a pooler may give the connection to another client between transactions.
     // PostgreSQL has a transaction_timeout from 17 on.
-    const limit = "SELECT set_config(name, '0', TRUE) FROM pg_settings WHERE name = 'transaction_timeout'";
-    const settings = `${limit}; SET LOCAL enable_sort = ${maySort}`;
+    const noTransactionLimit = "SELECT set_config(name, '0', TRUE) FROM pg_settings WHERE name = 'transaction_timeout'";
+    const settings = `${noTransactionLimit}; SET LOCAL enable_sort = ${maySort}`;
     const checks = `SET LOCAL client_connection_check_interval = ${clientCheckInterval}`;
     // Only Linux, macOS and BSD support the checks. Without them, PostgreSQL notices a lost client when it sends a row.
     await client.query(`BEGIN; ${settings}; ${checks}`).catch(() => client.query(`ROLLBACK; BEGIN; ${settings}`));
-    // On Citus, as messages of their own, so that the workers get the limit too. Elsewhere the setting means nothing.
+    // As messages of their own, so that Citus passes the second on to its workers. Elsewhere the first means nothing.
     await client.query('SET LOCAL citus.propagate_set_commands = local');
     await client.query('SET LOCAL statement_timeout = 0');
   } catch (error) {

@@ -33,5 +33,5 @@ export const stopSilenceTimeout = (client: Client): void => {
   socketOf(client).setTimeout(0);
 };
 
-/** pg's types allow other streams, but it opens a socket unless it is given one. */
+/** pg's types allow any stream. Nothing here passes one to it, so it is a socket. */
 export const socketOf = ({ connection }: Client): Socket => connection.stream as Socket;

@@ -53,8 +53,8 @@ export const createStoredResponses = ({ database, retention }: { database: Datab
       SELECT status, answer AS content, matches FROM known UNION ALL SELECT status, answer, NULL FROM stored`,
 
     /**
-     * Sends a statement that stores responses. Sends it again if it has changed nothing, because a response was stored for one of its
-     * keys meanwhile, or has expired but is still there.
+     * Sends a statement that stores responses. Sends it again if it has changed nothing, because a response was stored for one
+     * of its keys meanwhile, or has expired but is still there.
      * @returns its only row
      * @throws {StoreError} 1303 errors of PostgreSQL
      */

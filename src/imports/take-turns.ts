@@ -8,8 +8,8 @@ const TURNS_OF_OTHERS = 3;
 /**
  * Divides long work into turns, so that it does not block the event loop. By time, because the cost of a byte varies: short
  * rows that fail cost a hundred times as much as long ones.
- * @param valuesOf is called with each piece, and without one at the end. It works while its result is iterated; undefined stands for
- *   work without a value
+ * @param valuesOf is called with each piece, and without one at the end. It works while its result is iterated; undefined
+ *   stands for work without a value
  * @returns the values of each turn. Those before an error come first.
  */
 export async function* inTurns<Piece, Value>(

@@ -103,15 +103,16 @@ const keyedInsertStatement = (plants: readonly PlantToStore[], expiry: Prisma.Sq
   const fingerprints = byteaArray(plants.map(({ keyed }) => keyed?.fingerprint));
   const seen = new Set<string>();
   const repeats = plants.map(({ keyed }) => keyed !== undefined && seen.size === seen.add(keyed.key).size);
-  const [name, isTrue] = parsedOnce('insert_keyed');
-  return Prisma.sql`${name}
+  // Citus has no keys.
+  const { label, plannedEachTime } = parsedOnce('insert_keyed');
+  return Prisma.sql`${label}
     WITH given AS (
       SELECT * FROM unnest(${keys}::bytea[], ${fingerprints}::bytea[], ${ids}::bigint[], ${names}::text[], ${tags}::text[],
         ${`{${repeats}}`}::bool[]) WITH ORDINALITY AS given (key, fingerprint, id, name, tag, is_repeated, place)
     ), known AS (
       SELECT place, CASE WHEN responses.fingerprint = given.fingerprint THEN status ELSE ${REUSED}::int END AS status
       FROM given JOIN idempotency_keys AS responses USING (key)
-      WHERE expires_at > now() AND ${isTrue}
+      WHERE expires_at > now() AND ${plannedEachTime}
     ), fresh AS (
       SELECT * FROM given WHERE NOT is_repeated AND place NOT IN (SELECT place FROM known)
     ), firsts AS (

@@ -49,9 +49,9 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
   const toError = async (error: unknown): Promise<Error> =>
     (await isDistributed().catch(() => true)) ? toCitusWriteError(error) : toWriteError(error);
 
-  const changePlain = async (request: ChangeRequest): Promise<StoredPlant | undefined> => {
+  /** @param statement see `plainStatement` */
+  const changePlain = async (request: ChangeRequest, statement: Prisma.Sql): Promise<StoredPlant | undefined> => {
     const { id, change, preconditions = {} } = request;
-    const statement = plainStatement(request, await isDistributed());
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const [changed] = await database.$queryRaw<Omit<Row, 'id'>[]>(statement);
       if (changed !== undefined) return change === 'delete' ? undefined : toStoredPlant({ id, ...changed });
@@ -66,7 +66,7 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
     throw new StoreError('overloaded', 'The plant kept changing; nothing was changed. Try again later.');
   };
 
-  /** One statement for all of it, which locks the plant first and then the key, as those that store plants do. */
+  /** Changes the plant and stores the response. Locks the plant first and then the key, as statements that store plants do. */
   const keyedStatement = (keyed: KeyedRequest, { id, change, preconditions = {} }: ChangeRequest): Prisma.Sql => {
     const where = Prisma.sql`${isPlant(id, preconditions)} AND ${isNewKey}`;
     return responses.changeStatement(keyed, {
@@ -91,13 +91,13 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
 
     /** @returns the existing plants by id; 'long' for one that is too long for a batch: use `find` */
     findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant | 'long'>> => {
-      const [statementName, isTrue] = parsedOnce('find_plants', await isDistributed());
+      const { label, plannedEachTime } = parsedOnce('find_plants', await isDistributed());
       // The name is null if the plant is too long.
-      const rows = await database.$queryRaw<(Omit<Row, 'name'> & { name: string | null })[]>`${statementName}
+      const rows = await database.$queryRaw<(Omit<Row, 'name'> & { name: string | null })[]>`${label}
         SELECT id, CASE WHEN shown THEN name::text END AS name, CASE WHEN shown THEN tag::text END AS tag
         FROM (
           SELECT *, ${contentBytes} <= ${MAX_SHARED_READ_BYTES} AS shown
-          FROM plants WHERE id = ANY(${`{${ids}}`}::bigint[]) AND ${isTrue}
+          FROM plants WHERE id = ANY(${`{${ids}}`}::bigint[]) AND ${plannedEachTime}
         ) AS found`;
       return new Map(rows.map(({ id, name, tag }) => [id, name === null ? 'long' : toStoredPlant({ id, name, tag })]));
     },
@@ -117,9 +117,10 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
      */
     change: async (request: ChangeRequest): Promise<StoredPlant | undefined> => {
       const { keyed } = request;
+      const statement = keyed ? keyedStatement(keyed, request) : plainStatement(request, await isDistributed());
       try {
-        if (!keyed) return await changePlain(request);
-        const row = await responses.send<KeyedRow>(keyedStatement(keyed, request), [keyed]);
+        if (!keyed) return await changePlain(request, statement);
+        const row = await responses.send<KeyedRow>(statement, [keyed]);
         return toPlant(request, readResponse(keyed, row));
       } catch (error) {
         throw await toError(error);
@@ -153,16 +154,20 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
 
 export type PlantRepository = ReturnType<typeof createPlantRepository>;
 
-/** Changes or deletes a plant if it meets the preconditions. The columns it returns never change their types. */
+/**
+ * Changes or deletes a plant if it meets the preconditions. Its columns are cast, because PostgreSQL refuses a named statement whose
+ * result changes its type.
+ */
 const plainStatement = ({ id, change, preconditions = {} }: ChangeRequest, isDistributed: boolean): Prisma.Sql => {
   const { ifMatch, ifNoneMatch } = preconditions;
   const verb = change === 'delete' ? 'delete_plant' : 'update_plant';
-  const parts = [verb, ifMatch && 'if_match', ifNoneMatch === '*' ? 'if_none' : ifNoneMatch && 'if_none_match'];
-  const [name, isTrue] = parsedOnce(parts.filter(Boolean).join('_'), isDistributed);
-  const where = Prisma.sql`${isPlant(id, preconditions)} AND ${isTrue}`;
+  // A name for each text that `isPlant` has.
+  const nameParts = [verb, ifMatch && 'if_match', ifNoneMatch === '*' ? 'if_none' : ifNoneMatch && 'if_none_match'];
+  const { label, plannedEachTime } = parsedOnce(nameParts.filter(Boolean).join('_'), isDistributed);
+  const where = Prisma.sql`${isPlant(id, preconditions)} AND ${plannedEachTime}`;
   return change === 'delete'
-    ? Prisma.sql`${name} DELETE FROM plants WHERE ${where} RETURNING 1`
-    : Prisma.sql`${name} UPDATE plants SET ${setTo(change)} WHERE ${where} RETURNING name::text, tag::text`;
+    ? Prisma.sql`${label} DELETE FROM plants WHERE ${where} RETURNING 1`
+    : Prisma.sql`${label} UPDATE plants SET ${setTo(change)} WHERE ${where} RETURNING name::text, tag::text`;
 };
 
 const areAny = ({ ifMatch, ifNoneMatch }: Preconditions) => ifMatch !== undefined || ifNoneMatch !== undefined;
@@ -177,7 +182,7 @@ const version = Prisma.sql`
 const isPlant = (id: bigint, { ifMatch, ifNoneMatch }: Preconditions): Prisma.Sql => {
   const conditions = [Prisma.sql`plants.id = ${id}`];
   if (ifMatch) conditions.push(Prisma.sql`${version} = ANY(${versionsOf(ifMatch)}::bytea[])`);
-  if (ifNoneMatch === '*') conditions.push(Prisma.sql`FALSE`);
+  if (ifNoneMatch === '*') conditions.push(Prisma.sql`${false}`);
   else if (ifNoneMatch) conditions.push(Prisma.sql`${version} <> ALL(${versionsOf(ifNoneMatch)}::bytea[])`);
   return Prisma.join(conditions, ' AND ');
 };

@@ -12,7 +12,8 @@ import type { ChangeRequest, PlantRepository } from './plant-repository.ts';
 
 /**
  * Creations, reads and pages of all plants are batched: several requests share a statement. Long reads, searches and
- * changes have a statement each; creations and changes are refused if their plant was found locked while they waited. Each queue uses only its share of the connections; see request-limits.ts.
+ * changes have a statement each; creations and changes are refused if their plant was found locked while they waited. Each queue
+ * uses only its share of the connections; see request-limits.ts.
  */
 type LimitedQueue = 'writes' | 'reads' | 'pages' | 'longReads' | 'searches' | 'changes' | 'lockedPlants';
 
@@ -160,9 +161,9 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       return searches({ send, bytes, timeout: timeLeft(), isAbandoned }).catch((error) => {
         if (isStatementTimeout(error)) throw new StoreError('searchTooSlow', CHANGE_TOO_SLOW, { cause: error });
         // PostgreSQL did not respond before the deadline, and may still make the change.
-        const cause = isOfKind(error, 'searchTooSlow') ? lateWrite() : error;
-        if (cause instanceof OutcomeUnknownError) throw new StoreError('databaseUnreachable', MANY_UNKNOWN, { cause });
-        throw cause;
+        const failure = isOfKind(error, 'searchTooSlow') ? lateWrite() : error;
+        if (!(failure instanceof OutcomeUnknownError)) throw failure;
+        throw new StoreError('databaseUnreachable', MANY_UNKNOWN, { cause: failure });
       });
     },
 

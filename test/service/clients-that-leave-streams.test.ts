@@ -111,7 +111,7 @@ describe('an export', () => {
   beforeEach(async () => {
     sessions = await watchPostgres(own.database.url);
     const urls = { DATABASE_URL: postgres.url, DIRECT_URL: sessions.url };
-    service = await start({ connectTimeout: 1000 }, urls);
+    service = await start({ connectTimeout: 4000 }, urls);
   });
   afterEach(() => sessions.close());
   const untilEnded = async () => {

@@ -142,6 +142,8 @@ describeUnless(await findCitusObstacle(), 'on Citus', () => {
     await distribute(idleUrl, '--set=shards=4');
     const before = await stored();
 
+    const reads = await Promise.all([1, 2, 3, 4, 5].map((id) => send('GET', `/plants/${id}`)));
+    expect(reads.map(({ text }) => text)).toEqual([1, 2, 3, 4, 5].map((id) => `{"id":${id},"name":"Oak"}`));
     expect([await create(1), await create(2)]).toEqual([400, 400]);
     expect(await create(3, { 'Idempotency-Key': '"a"' })).toBe(400);
     expect(new Set(await Promise.all(Array.from({ length: 21 }, (_, index) => create(index + 1))))).toEqual(
@@ -165,6 +167,8 @@ describeUnless(await findCitusObstacle(), 'on Citus', () => {
     expect((await send('DELETE', '/plants/53')).status).toBe(404);
     expect((await send('DELETE', '/plants/50')).status).toBe(204);
     expect((await send('PUT', '/plants/50', '{"name":"Elm"}')).status).toBe(404);
+    expect((await send('PUT', '/plants/49', '{"name":"Elm"}', { 'If-Match': '"x"' })).status).toBe(412);
+    expect((await send('PATCH', '/plants/49', '{"name":"Oak"}')).text).toBe('{"name":"Oak"}');
     const more = Array.from({ length: 28 }, (_, index) => `${index + 22} Oak`);
     expect(await stored()).toEqual([...before, ...more, '51 Oak', '52 Ash']);
   });
