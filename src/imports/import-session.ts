@@ -20,7 +20,7 @@ type SessionsOptions = ImportDatabase & {
   count: number;
   /** How long a statement may wait for each lock, in ms. */
   lockTimeout: number;
-  /** How long a statement may take to end after it was cancelled, in ms. Then the connection is closed. */
+  /** How long a statement may take to end after it was cancelled, or a commit after its import, in ms. Then the connection is closed. */
   grace: number;
 };
 
@@ -119,13 +119,14 @@ export const createImportSessions = (options: SessionsOptions) => {
           stream.end(text);
           return once(stream, 'finish');
         }),
-      /** Nothing cancels it once it is sent. @throws {OutcomeUnknownError} the connection was lost meanwhile */
+      /**
+       * Nothing cancels it once it is sent. If the import is ended meanwhile, the connection is closed after `grace`, because a commit
+       * may wait for a replica for ever.
+       * @throws {OutcomeUnknownError} the connection was lost meanwhile
+       */
       commit: async (): Promise<void> => {
         signal.throwIfAborted();
-        signal.removeEventListener('abort', cancel);
         await client.query('COMMIT').catch((error) => {
-          // The transaction may be tried again.
-          signal.addEventListener('abort', cancel);
           throw toCitusWriteError(error);
         });
       },
