@@ -92,7 +92,13 @@ export const createConnections = (options: ConnectionsOptions) => {
     if (socket.destroyed || lingering.has(socket)) return;
     // An idle connection keeps no memory of its past requests.
     kept.set(socket, request.complete ? undefined : request);
-    if (!request.complete) socket.setTimeout(requestTimeout);
+    if (!request.complete) {
+      const { timeout: keepAliveTimeout = 0 } = socket;
+      socket.setTimeout(requestTimeout);
+      request.once('end', () => {
+        if (kept.get(socket) === request) socket.setTimeout(keepAliveTimeout);
+      });
+    }
     if (socket.isPaused()) socket.resume();
   };
 
