@@ -31,6 +31,8 @@ const REQUEST_TOO_SLOW = new StoreError('requestTooSlow');
 
 /** What the client did when it ended its side within a header or a body, or reset the connection. */
 const GONE = ['HPE_INVALID_EOF_STATE', 'ECONNRESET'];
+/** The header of a request does not arrive within `headersTimeout`. */
+const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 export type RefusalsOptions = {
   connections: Pick<
@@ -81,7 +83,9 @@ export const createRefusals = ({ connections, onRefused = () => {}, logger }: Re
     // The rest of its request no longer matters.
     if (connections.isLingering(socket)) return;
     const current = connections.current(socket);
-    if (GONE.includes(error.code ?? '') || !socket.writable) socket.destroy();
+    // One that was opened in advance must not take a response for that to its first request.
+    const isUnused = error.code === TOO_SLOW && socket.bytesRead === 0;
+    if (GONE.includes(error.code ?? '') || isUnused || !socket.writable) socket.destroy();
     else if (current?.req.complete) connections.closeBehind(socket, current);
     else if (current) refuseRequest(current, BODY_NOT_HTTP);
     // A request that already has its response gets no second one.
@@ -93,8 +97,7 @@ export const createRefusals = ({ connections, onRefused = () => {}, logger }: Re
 };
 
 const toStoreError = ({ code = '', rawPacket, bytesParsed = 0 }: ClientError): StoreError => {
-  // Its header does not arrive within `headersTimeout`.
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return REQUEST_TOO_SLOW;
+  if (code === TOO_SLOW) return REQUEST_TOO_SLOW;
   if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return CAUSES[code] ?? REQUEST_NOT_HTTP;
   const text = rawPacket.toString('latin1');
   const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)[0] ?? '';

@@ -87,7 +87,10 @@ test('code 1203: a request that does not arrive in time', async () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout[\s\S]*"error":1203/);
     expect(answer).toMatch(/\r\nDate: .* GMT\r\n/);
   }
+  // A connection that was opened in advance.
+  expect(await sendRaw('', impatient)).toBe('');
   const lines = impatient.log.filter(({ error }) => error === 1203);
+  expect(lines).toHaveLength(texts.length);
   expect(lines).toContainEqual(expect.objectContaining({ msg: 'request refused', status: 408, address: '127.0.0.1' }));
   expect(lines).toContainEqual(expect.objectContaining({ msg: 'request completed', status: 408, path: '/plants' }));
 });
