@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response, Router } from 'express';
 import type { BulkTrace } from '../batching/bulk.ts';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import type { BodyLimits } from '../bodies/read-json-body.ts';
+import { errors, StoreError } from '../errors.ts';
 import { closeIfUnread, handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { sendJsonText } from '../http/send-json.ts';
@@ -21,6 +22,8 @@ type ImportsOptions = {
   trace?: BulkTrace | undefined;
 };
 
+const errorKinds = Object.keys(errors) as (keyof typeof errors)[];
+
 /** The imports of a process: `POST /plants/import`. */
 export const createImports = (options: ImportsOptions) => {
   const { database, limits, requireWriteScope, watchRequest, bodies, trace } = options;
@@ -39,6 +42,9 @@ export const createImports = (options: ImportsOptions) => {
     // The import stopped early because too many rows failed.
     closeIfUnread(request, response);
     response.status(isAccepted ? 200 : 400);
+    // As the error handler does, for the log, the metrics and the traces.
+    const kind = errorKinds.find((name) => !isAccepted && errors[name].code === summary.error);
+    if (kind) response.locals.error = new StoreError(kind, summary.message);
     sendJsonText(response, stringifyExact(summary), bodies.hold);
   };
 

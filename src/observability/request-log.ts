@@ -10,6 +10,8 @@ const REQUEST_ID = /^[\w.:=+/@-]{1,128}$/;
 /** How many requests that fail with the same error have a line in each second. All fail while the database is down. */
 const MAX_FAILURES = 100;
 const SECOND = 1000;
+/** The maximum number of characters of a path, so that lines are short enough for several workers to write (logger.ts). */
+const MAX_PATH = 1000;
 
 /** Logs one line per request, never with a token, a query or a body. Of the same failures in a second, only the first has its cause. */
 export const createRequestLog = (logger: Logger): RequestHandler => {
@@ -71,7 +73,7 @@ const fieldsOf = (request: Request, response: Response) => {
   return {
     client: locals.client,
     method: request.method,
-    path: request.originalUrl.split('?', 1)[0],
+    path: request.originalUrl.split('?', 1)[0]?.slice(0, MAX_PATH),
     // Without headers, the client disconnected before it got a status.
     status: headersSent ? statusCode : undefined,
     traceId: locals.traceId,

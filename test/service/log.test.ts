@@ -70,6 +70,25 @@ describe('the log has one line per request', () => {
     expect(lineOf('query')).toMatchObject({ path: '/nothing', status: 404, error: 1200 });
   });
 
+  test('with at most 1,000 characters of a path, as several processes write whole lines only if they are short', async () => {
+    for (const length of [1000, 1001]) {
+      await service.agent.get(`/${'x'.repeat(length - 1)}`).set('X-Request-Id', `path-${length}`);
+      expect(lineOf(`path-${length}`)).toMatchObject({ path: `/${'x'.repeat(999)}`, status: 404 });
+    }
+  });
+
+  test('with the error code of an import that stores nothing', async () => {
+    const importPlants = service.agent.post('/plants/import?maxErrors=0').set({
+      Authorization: `Bearer ${service.token}`,
+      'Content-Type': 'application/x-ndjson',
+      'X-Request-Id': 'import',
+    });
+    expect((await importPlants.send('{"id":9}')).body).toMatchObject({ error: 1003, failed: 1 });
+    expect(service.log).toContainEqual(
+      expect.objectContaining({ requestId: 'import', msg: 'request completed', status: 400, error: 1003 }),
+    );
+  });
+
   test.each(['', 'a b', 'x'.repeat(129), '"quoted"', 'é'])('with a new id in place of %j', async (id) => {
     const response = await service.agent.get('/').set('X-Request-Id', Buffer.from(id).toString('latin1'));
     expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);

@@ -120,6 +120,7 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'RequestLimits imports.lockTimeout': ['test/service/imports/interrupted.test.ts', 'has locked for too long'],
   'observability/logger.ts MAX_WAITING': ['test/system/unwritable-log.test.ts', 'a full disk delays neither'],
   'observability/request-log.ts MAX_FAILURES': ['src/observability/request-log.test.ts', '100 in a second'],
+  'observability/request-log.ts MAX_PATH': ['test/service/log.test.ts', 'at most 1,000 characters of a path'],
   'observability/request-log.ts SECOND': ['src/observability/request-log.test.ts', '100 in a second'],
   'observability/outage-watch.ts PAUSE': ['src/observability/outage-watch.test.ts', 'at most once a second'],
   'observability/ask-workers.ts REPLY_TIMEOUT': [
