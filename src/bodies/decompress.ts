@@ -65,10 +65,10 @@ export const bodyDecompressor = ({
 /** `bytesWritten`: how many bytes were read. */
 type Decompressed = { buffer: Buffer; engine: { bytesWritten: number } };
 
-const DATA_BEHIND = 'There is data after the compressed data.';
+const DATA_BEHIND = 'there is data after the compressed data';
 
-const notDecompressed = (cause: unknown) =>
-  new StoreError('bodyNotJson', 'The body could not be decompressed.', { cause });
+export const notDecompressed = (cause: unknown, what = 'body') =>
+  new StoreError('bodyNotJson', `The ${what} could not be decompressed: ${(cause as Error).message}.`, { cause });
 
 /**
  * Decompresses all pieces. zlib itself drops data after the end of the compressed data, such as zeros between two members of

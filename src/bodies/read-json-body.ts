@@ -28,6 +28,8 @@ export type BodyLimits = {
 type BodyReaderOptions<Body> = BodyLimits & {
   mediaTypes: readonly string[];
   parse: (bytes: Buffer) => Body;
+  /** What to do about a body that is too large. */
+  advice?: string;
 };
 
 /** Runs tasks one at a time, in order. After each, other events get a turn, so that small requests are not delayed. */
@@ -53,7 +55,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>) => {
     readContentType(mediaTypes, request.headers['content-type']);
     const decompress = bodyDecompressor(request);
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
-    if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
+    if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(options);
     sendContinue(request, response);
     let bytes: Buffer = await gatherBody(request, response, { ...options, maxBytes });
     const small = bytes.length <= LARGE_BODY && (decompress ? decompress.atOnce(bytes, maxSmall) : bytes);
@@ -71,7 +73,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>) => {
         if (response.locals.isDropped) throw requestDropped();
         const whole = decompress ? decompress.atOnce(bytes, limit) : bytes;
         bytes = NOTHING;
-        if (whole === undefined) throw bodyTooLarge(limit);
+        if (whole === undefined) throw bodyTooLarge(options);
         resolve(parse(whole));
         // Its text can take two bytes for each of them, until it is stored.
         hold(response, { kind: 'bodies', bytes: 2 * whole.length, drop });
@@ -81,7 +83,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>) => {
   };
 };
 
-type GatherOptions = Pick<BodyLimits, 'limit' | 'timeout' | 'hold'> & {
+type GatherOptions = Pick<BodyReaderOptions<unknown>, 'limit' | 'timeout' | 'hold' | 'advice'> & {
   /** The maximum number of bytes, which may be compressed. */
   maxBytes: number;
 };
@@ -91,8 +93,9 @@ type GatherOptions = Pick<BodyLimits, 'limit' | 'timeout' | 'hold'> & {
  * disconnects or is too slow, the response ends first, or the budget drops it. (`raw-body` cannot be interrupted.)
  * @throws {StoreError} 1000, 1002, 1203, 1500
  */
-const gatherBody = (request: Request, response: Response, { limit, maxBytes, timeout, hold }: GatherOptions) =>
+const gatherBody = (request: Request, response: Response, options: GatherOptions) =>
   new Promise<Buffer>((resolve, reject) => {
+    const { maxBytes, timeout, hold } = options;
     const length = Number(request.headers['content-length']);
     let bytes: Buffer = NOTHING;
     let size = 0;
@@ -125,7 +128,7 @@ const gatherBody = (request: Request, response: Response, { limit, maxBytes, tim
       const start = size;
       size += piece.length;
       pieces += 1;
-      if (size > maxBytes) return fail(bodyTooLarge(limit));
+      if (size > maxBytes) return fail(bodyTooLarge(options));
       if (pieces > FREE_PIECES && size < pieces * MIN_AVERAGE_PIECE) return fail(tooManyPieces());
       // Most bodies are complete with their first piece, and parsed at once.
       if (piece.length === length) {
@@ -148,8 +151,8 @@ const gatherBody = (request: Request, response: Response, { limit, maxBytes, tim
     response.on('close', onClose);
   });
 
-const bodyTooLarge = (limit: number): StoreError =>
-  new StoreError('bodyTooLarge', `The body must be at most ${limit} bytes.`);
+const bodyTooLarge = ({ limit, advice = '' }: Pick<GatherOptions, 'limit' | 'advice'>): StoreError =>
+  new StoreError('bodyTooLarge', `The body must be at most ${limit} bytes.${advice}`);
 
 export const clientDisconnected = (): StoreError => new StoreError('bodyNotJson', 'The client disconnected.');
 

@@ -6,8 +6,8 @@ import { addAbortSignal, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { type Command, Option } from 'commander';
-import { decompressAll } from '../bodies/decompress.ts';
-import { OperationalError, StoreError } from '../errors.ts';
+import { decompressAll, notDecompressed } from '../bodies/decompress.ts';
+import { OperationalError } from '../errors.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
 import { print } from './output.ts';
 
@@ -50,11 +50,6 @@ export const sizeOf = async (file: string): Promise<number | undefined> => {
   return found.isFile() ? found.size : undefined;
 };
 
-const notDecompressed = (cause: unknown) => {
-  const reason = (cause as Error).message.replace(/\.$/, '');
-  return new StoreError('bodyNotJson', `The file could not be decompressed: ${reason}.`, { cause });
-};
-
 /**
  * @param onBytes called with the size of each chunk, before decompression
  * @throws {StoreError} 1000 the file could not be decompressed; file system errors, or the signal's reason
@@ -71,7 +66,7 @@ export const readFileBytes = (
       yield chunk;
     }
   };
-  return isCompressed ? decompressAll(bytes(), createGunzip(), notDecompressed) : bytes();
+  return isCompressed ? decompressAll(bytes(), createGunzip(), (cause) => notDecompressed(cause, 'file')) : bytes();
 };
 
 /**

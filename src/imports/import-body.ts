@@ -8,7 +8,7 @@ import { StoreError } from '../errors.ts';
 import { decodeText } from './decode-text.ts';
 import type { ImportOptions, ImportRow, ReadRows } from './import.ts';
 import { readCsv } from './read-csv.ts';
-import { parseArray, readElements, readNdjson } from './read-json.ts';
+import { LARGE_ARRAYS, parseArray, readElements, readNdjson } from './read-json.ts';
 
 /** The media types of an import. */
 const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;
@@ -55,6 +55,7 @@ export const createImportBodyReader = (options: ImportBodyOptions) => {
     limit: Math.min(bodies.limit, maxBytes),
     mediaTypes: ['application/json'],
     parse: (bytes) => parseArray(decodeUtf8(bytes)),
+    advice: maxBytes > bodies.limit ? LARGE_ARRAYS : '',
   });
 
   return (request: Request, response: Response, delimiter?: ImportOptions['delimiter']): ReadRows => {

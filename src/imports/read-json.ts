@@ -70,11 +70,11 @@ export const readArray = async (pieces: AsyncIterable<string>, maxBytes: number)
   return parseArray(text);
 };
 
+/** What to do about an array that is too large. */
+export const LARGE_ARRAYS = " NDJSON may have any size: jq -c '.[]' converts a JSON array.";
+
 const arrayTooLarge = (limit: number) =>
-  new StoreError(
-    'bodyTooLarge',
-    `A JSON array must be at most ${formatCount(limit)} bytes. NDJSON may have any size: jq -c '.[]' converts it.`,
-  );
+  new StoreError('bodyTooLarge', `A JSON array must be at most ${formatCount(limit)} bytes.${LARGE_ARRAYS}`);
 
 /** An array may have as many commas and opening brackets, which take at most 30 MB; or, */
 const ARRAY_SEPARATORS = 500_000;

@@ -56,7 +56,10 @@ describe('code 1000: the body is not JSON or not UTF-8', () => {
     ['br', brotliCompressSync],
   ])('data after the compressed data (%s)', async (encoding, compress) => {
     const body = Buffer.concat([compress(plant(1)), Buffer.alloc(4)]);
-    expect((await postBytes(body, { ...json, 'Content-Encoding': encoding })).body.error).toBe(1000);
+    expect((await postBytes(body, { ...json, 'Content-Encoding': encoding })).body).toEqual({
+      error: 1000,
+      message: 'The body could not be decompressed: there is data after the compressed data.',
+    });
   });
 
   test('but the service ignores a leading byte order mark', async () => {
