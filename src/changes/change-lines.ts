@@ -1,7 +1,7 @@
 import { PgoutputPlugin } from 'pg-logical-replication';
 
 /**
- * @param table the object id of the table plants, since others may share its publication
+ * @param table the object id of plants, since others may share its publication; the package reads it as a signed number
  * @returns a function that turns a message of pgoutput into lines (docs/how-to/follow-changes.md), often none. Values are in binary,
  *   because the package removes a byte order mark from the beginning of a text.
  */
@@ -21,13 +21,13 @@ export const createChangeLines = (table: number): ((bytes: Buffer) => string) =>
       transaction = `"committedAt":"${committedAt}","position":"${message.commitLsn?.replace(/\b0+\B/g, '')}"`;
     }
     const relations = 'relations' in message ? message.relations : 'relation' in message ? [message.relation] : [];
-    if (!relations.some(({ relationOid }) => relationOid === table)) return '';
+    if (!relations.some(({ relationOid }) => relationOid >>> 0 === table)) return '';
     if (message.tag === 'truncate') return line('emptied');
     if (message.tag === 'insert') return line('created', message.new);
-    if (message.tag === 'delete') return line('deleted', { id: message.key?.id });
-    if (message.tag !== 'update') return '';
-    // It has a key only if the id changed.
-    const { key, new: plant } = message;
-    return key ? line('deleted', { id: key.id }) + line('created', plant) : line('updated', plant);
+    if (message.tag !== 'update' && message.tag !== 'delete') return '';
+    // The key is that of an id that changed; the old plant comes with REPLICA IDENTITY FULL.
+    const [id, plant] = [(message.key ?? message.old)?.id, 'new' in message ? message.new : undefined];
+    if (plant && (!id || id.equals(plant.id))) return line('updated', plant);
+    return line('deleted', { id }) + (plant ? line('created', plant) : '');
   };
 };

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
+import { createChangeLines } from '../../src/changes/change-lines.ts';
 import { followChanges } from '../../src/changes/follow-changes.ts';
 import { createSlot, dropSlot, explainSlotError } from '../../src/changes/slot.ts';
 import { toConnectError } from '../../src/database/database-error.ts';
@@ -67,7 +68,9 @@ const readLines = async (count: number) => {
   return read.lines;
 };
 
-test('each kind of change has its line, once, and the next reader goes on behind it', async () => {
+const kinds = 'each kind of change has its line, once, and the next reader goes on behind it';
+test.each(['DEFAULT', 'FULL'])(`${kinds}: REPLICA IDENTITY %s`, async (identity) => {
+  await query(`ALTER TABLE plants REPLICA IDENTITY ${identity}`);
   await query("INSERT INTO plants VALUES (1, 'Fir', NULL)");
   await query("UPDATE plants SET name = 'Oak', tag = '' WHERE id = 1");
   await query('UPDATE plants SET id = 2 WHERE id = 1');
@@ -80,6 +83,17 @@ test('each kind of change has its line, once, and the next reader goes on behind
   await query('DELETE FROM plants WHERE id = 2');
   await query('TRUNCATE plants');
   expect(await readLines(2)).toEqual([{ change: 'deleted', id: 2 }, { change: 'emptied' }]);
+  await query('ALTER TABLE plants REPLICA IDENTITY DEFAULT');
+});
+
+test('a table may have an object id that is negative as a signed number', () => {
+  const toLines = createChangeLines(0xf0_00_00_01);
+  const oid = '\xf0\0\0\x01';
+  // Messages of pgoutput: a relation with one column, and an insert of the id 7 (manual, §54.9).
+  const relation = `R${oid}public\0plants\0d\0\x01\x01id\0\0\0\0\x14${'\xff'.repeat(4)}`;
+  const insert = `I${oid}N\0\x01b\0\0\0\x08${'\0'.repeat(7)}\x07`;
+  const lines = [relation, insert].map((message) => toLines(Buffer.from(message, 'latin1')));
+  expect(lines).toEqual(['', expect.stringContaining('"change":"created","id":7')]);
 });
 
 test('what is written when a reader is ended is confirmed, and does not come again', async () => {
