@@ -23,7 +23,7 @@ export const createCsvHead = (given?: string) => {
 
   /** Counts rows without a value or a quote instead of keeping them, because a file can begin with any number of them. */
   const skipEmptyRows = (isLast: boolean) => {
-    const [empty = ''] = /^[\r\n,;\t]*/.exec(text) ?? [];
+    const [empty = ''] = /^[\r\n,;\t ]*/.exec(text) ?? [];
     const isAll = empty.length === text.length;
     // A CR at the end may be half of a CRLF.
     const rows = isAll && !isLast ? empty.replace(/\r$/, '') : empty;

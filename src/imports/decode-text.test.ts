@@ -71,11 +71,12 @@ describe('decodeText', () => {
     }
   });
 
-  test('says that a file is compressed, or wrong in its first line', async () => {
+  test('says that a file is compressed, a workbook, or wrong in its first line', async () => {
     const messageOf = (bytes: Buffer) => decode(bytes, 100).catch(({ message }: Error) => message);
     expect(await messageOf(gzipSync('id,name'))).toMatch(
       /^The file is compressed with gzip\. Send Content-Encoding: gzip;/,
     );
+    expect(await messageOf(Buffer.from('PK\x03\x04\xff', 'latin1'))).toMatch(/^The file is a workbook or an archive/);
     expect(await messageOf(Buffer.from('é,a', 'latin1'))).toBe(`The file is not utf-8. ${ADVICE}`);
   });
 

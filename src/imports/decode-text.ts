@@ -2,9 +2,14 @@ import { isAscii } from 'node:buffer';
 import { US_ASCII } from '../bodies/media-type.ts';
 import { StoreError } from '../errors.ts';
 
-const GZIP = Buffer.of(0x1f, 0x8b);
-const COMPRESSED =
-  'The file is compressed with gzip. Send Content-Encoding: gzip; on the command line, let its name end with .gz, or decompress it first.';
+/** How files begin that are no text, and what to do. */
+const NO_TEXT: [start: string, message: string][] = [
+  [
+    '\x1f\x8b',
+    'The file is compressed with gzip. Send Content-Encoding: gzip; on the command line, let its name end with .gz, or decompress it first.',
+  ],
+  ['PK\x03\x04', 'The file is a workbook or an archive (.xlsx, .ods, .zip). Save it as CSV, or unpack it first.'],
+];
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /**
@@ -24,7 +29,8 @@ export async function* decodeText(pieces: AsyncIterable<Buffer>, encoding = 'utf
       if (encoding === US_ASCII && bytes && !isAscii(bytes)) throw new TypeError('Not ASCII');
       return decoder.decode(bytes, { stream: bytes !== undefined });
     } catch {
-      if (Number.isNaN(last) && bytes?.subarray(0, 2).equals(GZIP)) throw new StoreError('bodyNotJson', COMPRESSED);
+      const [, message] = NO_TEXT.find(([start]) => bytes?.toString('latin1', 0, start.length) === start) ?? [];
+      if (Number.isNaN(last) && message) throw new StoreError('bodyNotJson', message);
       // All is right up to the first character that is not ASCII.
       const [start = ''] = new TextDecoder(encoding).decode(bytes).split(/[\u0080-\uffff]/, 1);
       const line = lines + countLineEnds(start, last);

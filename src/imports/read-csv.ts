@@ -95,6 +95,10 @@ const headerWrong = (what: string) =>
     `${what} It must be like id,name,tag, in any order, separated by commas, semicolons or tabs.`,
   );
 
+/** Excel writes 16 rows without their last columns if these are empty in all of them (https://support.microsoft.com/kb/77295). */
+const FIELDS_LEFT_OUT =
+  'If a spreadsheet left out empty ones at the end, move a column that is never empty, such as name, to the end.';
+
 const isEmpty = (fields: CsvFields): boolean => fields.every((field) => !field);
 
 const toCsvRow = ({ line, fields }: CsvRecord, columns: Columns): ImportRow =>
@@ -103,7 +107,7 @@ const toCsvRow = ({ line, fields }: CsvRecord, columns: Columns): ImportRow =>
     const { length } = fields;
     if (length < columns.count || (length > columns.count && !isEmpty(fields.slice(columns.count)))) {
       const message = `The row has ${length} fields, but the header row has ${columns.count}.`;
-      throw new StoreError('fieldWrong', message);
+      throw new StoreError('fieldWrong', length < columns.count ? `${message} ${FIELDS_LEFT_OUT}` : message);
     }
     return { id: fields[columns.id], name: fields[columns.name] ?? '', tag: fields[columns.tag] };
   });
