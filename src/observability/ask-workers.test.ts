@@ -3,12 +3,14 @@ import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
 import { assertWorkersReady } from './ask-workers.ts';
 
-/** A worker that is ready, or not because of REASON. */
+/** A worker that is not ready because of REASON, at least not at first. */
 const WORKER = `
   import { answerReadiness } from '${new URL('ask-workers.ts', import.meta.url)}';
-  const { REASON: message } = process.env;
+  const { REASON: message, RECOVERS } = process.env;
+  let asked = 0;
   answerReadiness(async () => {
-    if (message) throw { kind: 'databaseUnreachable', message };
+    asked += 1;
+    if (message && !(RECOVERS && asked > 1)) throw { kind: 'databaseUnreachable', message };
   });
   process.send({});`;
 
@@ -19,20 +21,26 @@ afterEach(async () => {
   }
 });
 
-const startWorkers = async (...reasons: string[]) => {
+const startWorkers = async (reasons: string[], environment: object = {}) => {
   // With --eval, Node.js does not run the file.
   cluster.setupPrimary({ exec: import.meta.filename, execArgv: ['--input-type=module', '--eval', WORKER] });
-  for (const REASON of reasons) await once(cluster.fork({ REASON }), 'message');
+  for (const REASON of reasons) await once(cluster.fork({ REASON, ...environment }), 'message');
 };
 
 test('workers are ready if one of them is', async () => {
-  await startWorkers('no database', '');
+  await startWorkers(['no database', '']);
   await expect(assertWorkersReady()).resolves.toBeUndefined();
 });
 
 test('workers that are not ready have the reason of one', async () => {
-  await startWorkers('no database', 'no database');
+  await startWorkers(['no database', 'no database']);
   await expect(assertWorkersReady()).rejects.toMatchObject({ kind: 'databaseUnreachable', message: 'no database' });
+});
+
+test('a worker is asked again each time', async () => {
+  await startWorkers(['no database'], { RECOVERS: 'true' });
+  await expect(assertWorkersReady()).rejects.toMatchObject({ kind: 'databaseUnreachable' });
+  await expect(assertWorkersReady()).resolves.toBeUndefined();
 });
 
 test('no workers are not ready', async () => {

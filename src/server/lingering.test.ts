@@ -1,10 +1,18 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { setTimeout } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { createLingering } from './lingering.ts';
 
 const TOTAL = 50;
+
+let now = 0;
+beforeEach(() => {
+  jest.spyOn(performance, 'now').mockImplementation(() => now);
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 /** A socket whose client reads nothing of what is written. */
 const discard = () => {
@@ -12,28 +20,31 @@ const discard = () => {
   const stream = new Duplex({ read: () => {}, write: () => {} });
   const socket = Object.assign(stream, { setTimeout: () => {}, bytesWritten: 0 });
   lingering.discardInput(socket as unknown as Socket);
-  /** More arrives, after the time is over. @returns whether the connection is still open */
-  const arriveLate = async () => {
-    await setTimeout(2 * TOTAL);
+  /** More arrives after so many ms. @returns whether the connection is still open */
+  const arriveAfter = async (milliseconds: number) => {
+    now += milliseconds;
     socket.push('x');
-    await setTimeout(5);
+    // Two pieces are read in a turn.
+    for (let turn = 0; turn < 3; turn++) await setImmediate();
     return !socket.destroyed;
   };
-  return { socket, arriveLate, complete: () => lingering.add(socket as unknown as Socket) };
+  return { socket, arriveAfter, complete: () => lingering.add(socket as unknown as Socket) };
 };
 
 test('what a client sends does not cut off a response that it reads', async () => {
-  const { socket, arriveLate, complete } = discard();
+  const { socket, arriveAfter, complete } = discard();
   for (let times = 1; times <= 2; times++) {
     socket.bytesWritten = 1000 * times;
-    expect(await arriveLate()).toBe(true);
+    expect(await arriveAfter(TOTAL + 1)).toBe(true);
+    // From then on it has the whole time again.
+    expect(await arriveAfter(TOTAL - 1)).toBe(true);
   }
   complete();
   socket.bytesWritten = 9000;
-  expect(await arriveLate()).toBe(false);
+  expect(await arriveAfter(TOTAL + 1)).toBe(false);
 });
 
 test('a client that sends, but reads nothing, is cut off', async () => {
-  const { arriveLate } = discard();
-  expect(await arriveLate()).toBe(false);
+  const { arriveAfter } = discard();
+  expect(await arriveAfter(TOTAL + 1)).toBe(false);
 });
