@@ -1,3 +1,4 @@
+import { fstatSync, statSync } from 'node:fs';
 import { constants, type FileHandle, open } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { stringifyExact } from '../bodies/exact-json.ts';
@@ -65,6 +66,8 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
       await using errorFile = options.errors
         ? await open(options.errors, constants.O_WRONLY | constants.O_CREAT).catch(failToWrite(options.errors))
         : undefined;
+      if (errorFile && (await isAnyOf(errorFile, names)))
+        command.error(`error: --errors ${options.errors} would overwrite a file to import; name another file`);
       const startedAt = performance.now();
       const outcome = await interruptible((signal) => {
         const run = (importFile: Importer) => importFiles(files, importFile, { size, signal });
@@ -89,6 +92,13 @@ const failureOf = ({ failed, stopped, message }: FilesOutcome, dryRun: boolean):
   if (failed > 0 || stopped)
     return new OperationalError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
   return message === undefined ? undefined : new OperationalError('Not every file has rows.');
+};
+
+/** Not by their names, because links give a file several. */
+const isAnyOf = async (file: FileHandle, names: readonly string[]): Promise<boolean> => {
+  const { dev, ino } = await file.stat();
+  const inputs = names.map((name) => (name === STDIO ? fstatSync(0) : statSync(name)));
+  return inputs.some((input) => input.isFile() && input.dev === dev && input.ino === ino);
 };
 
 const writeErrors = async (file: FileHandle, { errors }: FilesOutcome): Promise<void> => {

@@ -190,6 +190,17 @@ describe('plant-store import', () => {
     expect(JSON.parse(readFileSync(path('errors.ndjson'), 'utf8'))).toMatchObject(errors[0] as object);
   });
 
+  test('refuses a file of errors that is a file to import, also through a link, and leaves it as it is', async () => {
+    writeFileSync(path('a.ndjson'), ndjson([1]));
+    symlinkSync('a.ndjson', path('link'));
+    for (const errors of ['a.ndjson', 'link']) {
+      const { code, stderr } = await run('import', path('a.ndjson'), '--errors', path(errors));
+      const said = `error: --errors ${path(errors)} would overwrite a file to import; name another file\n`;
+      expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+    }
+    expect([readFileSync(path('a.ndjson'), 'utf8'), await count()]).toEqual([ndjson([1]), 0]);
+  });
+
   test('reads JSON arrays', async () => {
     writeFileSync(path('a.json'), '\ufeff[{"id":9223372036854775807,"name":"Fir"},\n {"id":"1"}]');
     const { code, stdout, stderr } = await run('import', path('a.json'), '--json');
