@@ -108,6 +108,11 @@ export const sections: Record<string, LimitRow[]> = {
       'ms',
     ),
     row('database/migrate.ts LOCK_TIMEOUT', 'how long a migration waits for a lock at a time', 'ms'),
+    row(
+      'database/database.ts COMMAND_CONNECT_TIMEOUT',
+      'how long a command waits for a connection to PostgreSQL',
+      'ms',
+    ),
     row('commands/with-database.ts STATEMENT_TIMEOUT', 'a statement of `plant-store token`', 'ms'),
   ],
   Queues: [

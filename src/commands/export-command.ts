@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CONNECT_TIMEOUT } from '../database/database.ts';
+import { COMMAND_CONNECT_TIMEOUT } from '../database/database.ts';
 import { OperationalError } from '../errors.ts';
 import { createPlantExports } from '../exports/export-plants.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
@@ -39,7 +39,7 @@ export const addExportCommand = (program: Command, { config, environment }: Comm
 };
 
 const exportFromDatabase = (url: string): ExportPlants => {
-  const { open } = createPlantExports({ database: { url, connectTimeout: 2 * CONNECT_TIMEOUT }, limit: 1 });
+  const { open } = createPlantExports({ database: { url, connectTimeout: COMMAND_CONNECT_TIMEOUT }, limit: 1 });
   return (options) => open({ holder: '', ...options });
 };
 

@@ -1,6 +1,6 @@
 import { addAbortListener } from 'node:events';
 import type { Config } from '../config/config.ts';
-import { BULK_LOCK_TIMEOUT, CONNECT_TIMEOUT } from '../database/database.ts';
+import { BULK_LOCK_TIMEOUT, COMMAND_CONNECT_TIMEOUT } from '../database/database.ts';
 import { assertSession } from '../database/database-url.ts';
 import { OperationalError } from '../errors.ts';
 import { decodeText } from '../imports/decode-text.ts';
@@ -34,7 +34,7 @@ export const withDatabaseImporter = <Result>(
     assertSession(url, 'Importing');
     const sessions = createImportSessions({
       url,
-      connectTimeout: CONNECT_TIMEOUT,
+      connectTimeout: COMMAND_CONNECT_TIMEOUT,
       count: 1,
       lockTimeout: BULK_LOCK_TIMEOUT,
       grace: GRACE,

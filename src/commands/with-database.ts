@@ -2,7 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { checkDatabases, type InspectedDatabase } from '../database/check-databases.ts';
-import { CONNECT_TIMEOUT, createDatabase, createPool, type Database } from '../database/database.ts';
+import { COMMAND_CONNECT_TIMEOUT, createDatabase, createPool, type Database } from '../database/database.ts';
 import {
   classifyDatabaseError,
   isPrivilegeMissing,
@@ -76,8 +76,7 @@ export const withPrisma = async <Result>(
   use: (database: Database) => Promise<Result>,
   limits: { statementTimeout: number; lockTimeout?: number } = { statementTimeout: STATEMENT_TIMEOUT },
 ): Promise<Result> => {
-  const { statementTimeout, lockTimeout } = limits;
-  const pool = createPool({ url, connections: 1, connectTimeout: CONNECT_TIMEOUT, statementTimeout, lockTimeout });
+  const pool = createPool({ url, connections: 1, connectTimeout: COMMAND_CONNECT_TIMEOUT, ...limits });
   const database = createDatabase({ pool, onConnectionLost: () => {} });
   return use(database).finally(() => database.$disconnect());
 };

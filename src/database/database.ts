@@ -9,8 +9,10 @@ import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } fr
 
 export type Database = PrismaClient;
 
-/** The longest time to wait for a connection to PostgreSQL, in ms, so that clients get a response within 2 s. */
+/** The longest time that a request waits for a connection to PostgreSQL, in ms, so that clients get a response within 2 s. */
 export const CONNECT_TIMEOUT = 1500;
+/** That of commands and of a start, in ms: several round trips to another continent, or behind a VPN. */
+export const COMMAND_CONNECT_TIMEOUT = 10_000;
 
 /** How long PostgreSQL may look for the next plant of an export, in ms. */
 export const BULK_STATEMENT_TIMEOUT = 60_000;
@@ -35,7 +37,7 @@ type PoolOptions = {
 
 /** Opens a connection of its own, which the caller ends. @throws {DatabaseUnreachableError} */
 export const openClient = async (url: string, options?: ClientConfig): Promise<Client> => {
-  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT };
+  const timeouts = { connectionTimeoutMillis: COMMAND_CONNECT_TIMEOUT };
   const client = new Client({ connectionString: sessionUrl(url), ...timeouts, ...keepAlive, ...options });
   // A broken connection fails the query too. Without a listener, the event would end the process.
   client.on('error', () => {});

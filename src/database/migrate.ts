@@ -8,7 +8,7 @@ import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { type Client, Pool } from 'pg';
 import { OperationalError } from '../errors.ts';
-import { CONNECT_TIMEOUT, endWithClient, keepAlive, withClient } from './database.ts';
+import { COMMAND_CONNECT_TIMEOUT, endWithClient, keepAlive, withClient } from './database.ts';
 import { isLockTimeout } from './database-error.ts';
 import { assertSession, quoteIdentifier, sessionUrl } from './database-url.ts';
 import { TABLES } from './inspect-database.ts';
@@ -73,7 +73,7 @@ const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   // migration.
   const settings = { DateStyle: 'ISO', TimeZone: 'UTC', statement_timeout: '0' };
   const connectionString = sessionUrl(url, { ...settings, search_path: quoteIdentifier(schema) });
-  const timeouts = { connectionTimeoutMillis: CONNECT_TIMEOUT, lock_timeout: LOCK_TIMEOUT };
+  const timeouts = { connectionTimeoutMillis: COMMAND_CONNECT_TIMEOUT, lock_timeout: LOCK_TIMEOUT };
   const pool = retryWhileLocked(new Pool({ connectionString, max: 1, ...timeouts, ...keepAlive }), onWait);
   // The engine holds its lock until its connection closes.
   await using _connection = { [Symbol.asyncDispose]: () => pool.end() };

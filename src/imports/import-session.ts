@@ -75,7 +75,8 @@ export const createImportSessions = (options: SessionsOptions) => {
       const { processID } = client as PoolClient & { processID: number };
       // Citus has a second function, which takes a bigint.
       const cancelStatement = 'SELECT pg_cancel_backend($1::int)';
-      if (isRunning) withClient(url, (other) => other.query(cancelStatement, [processID])).catch(() => {});
+      const timeouts = { connectionTimeoutMillis: connectTimeout };
+      if (isRunning) withClient(url, (other) => other.query(cancelStatement, [processID]), timeouts).catch(() => {});
     };
     const release = ({ isReusable }: { isReusable: boolean }): void => {
       clearTimeout(timer);

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { CONNECT_TIMEOUT } from '../../src/database/database.ts';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { killChildren } from '../support/children.ts';
 import { lockTable, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
@@ -69,6 +70,24 @@ describe('a database that cannot be used: a one-line message', () => {
     }
   });
 });
+
+test.each(['migrate', 'token list', 'export -', 'import test/fixtures/spreadsheets/comma-utf-8.csv'])(
+  'commands wait for a database that is far away, longer than requests: %s',
+  async (command) => {
+    const { hostname, port } = new URL(database.url);
+    const server = createServer(async (socket) => {
+      await setTimeout(CONNECT_TIMEOUT + 200);
+      const upstream = connect(Number(port), hostname).on('error', () => {});
+      socket.on('error', () => {}).on('close', () => upstream.destroy());
+      socket.pipe(upstream).pipe(socket);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const far = { hostname: '127.0.0.1', port: String((server.address() as AddressInfo).port) };
+    const DATABASE_URL = Object.assign(new URL(database.url), far).href;
+    expect(await runCommand(command.split(' '), { DATABASE_URL })).toMatchObject({ code: 0 });
+    server.close();
+  },
+);
 
 describe('only migrate and serve migrate the database at DATABASE_URL', () => {
   const empty = useTestDatabase({ migrated: false, each: true });

@@ -73,6 +73,7 @@ const reasons: Record<string, string[]> = {
     'commands/remote-service.ts CONNECT_TIMEOUT',
     'commands/workers.ts REPLACEMENT_DELAY',
     'commands/workers.ts MAX_REPLACEMENT_DELAY',
+    'database/database.ts COMMAND_CONNECT_TIMEOUT',
     'database/inspect-database.ts RESPONSE_TIMEOUT',
     'embedded-postgres/cluster.ts START_TIMEOUT',
     'embedded-postgres/embedded-postgres.ts LOCK_TIMEOUT',
