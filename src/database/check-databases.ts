@@ -10,8 +10,8 @@ export type InspectedDatabase = { variable: string; url: string; facts?: Databas
 type DatabasesOptions = { databaseUrl: string; directUrl: string | undefined; isMigrated: boolean };
 
 /**
- * Checks what the service and every command require of the databases at DATABASE_URL and DIRECT_URL: exact texts, and one schema for
- * all statements (see `storeSchema`). A database that does not respond passes, here and below; see `inspectDatabase`.
+ * Checks what the service and every command require of the databases at DATABASE_URL and DIRECT_URL: exact texts, one database, and
+ * one schema for all statements (see `storeSchema`). A database that does not respond passes, here and below; see `inspectDatabase`.
  * @param options `isMigrated`: no migration follows, which would create the schema that `?schema=` names, and the tables in it
  * @returns that at DATABASE_URL, and that at DIRECT_URL if it is set
  * @throws {OperationalError}
@@ -24,6 +24,12 @@ export const checkDatabases = async (options: DatabasesOptions): Promise<Inspect
     Object.entries(urls).map(async ([variable, url]) => ({ variable, url, ...(await inspectDatabase(url)) })),
   );
   for (const { facts } of databases) if (facts) assertExactTexts(facts);
+  // Only the names, since two nodes of Citus differ in the rest.
+  const [name, otherName = name] = databases.flatMap(({ facts }) => facts?.database ?? []);
+  if (name !== otherName)
+    throw new OperationalError(
+      `DATABASE_URL leads to the database ${name}, and DIRECT_URL to ${otherName}. Set both to the same database, or unset DIRECT_URL.`,
+    );
   const [schema, other] = databases.map(({ url, facts }) => (facts ? storeSchema(url, facts) : namedSchema(url)));
   if (schema !== undefined && other !== undefined && schema !== other)
     throw new OperationalError(

@@ -61,6 +61,7 @@ export const createDurabilityWatch = (warn: (message: string) => void) => {
 
 /** A database as a session of the store sees it. */
 export type DatabaseFacts = {
+  database: string;
   encoding: string;
   /** Whether NULL in an array is no text. */
   hasArrayNulls: boolean;
@@ -89,7 +90,7 @@ export type DatabaseFacts = {
 };
 
 const FACTS = `
-  SELECT current_setting('server_encoding') AS encoding, current_user AS role,
+  SELECT current_database() AS database, current_setting('server_encoding') AS encoding, current_user AS role,
     current_setting('array_nulls')::boolean AS "hasArrayNulls",
     current_setting('search_path') AS "searchPath", current_schema() AS "currentSchema",
     (SELECT coalesce(json_object_agg(relname, nspname), '{}') FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace

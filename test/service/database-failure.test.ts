@@ -225,6 +225,14 @@ test('a database that accepts a connection and says nothing more does not preven
   expect(classifyDatabaseError(found?.failure)).toBe('interrupted');
 });
 
+test('DIRECT_URL must lead to the database of DATABASE_URL', async () => {
+  const url = Object.assign(new URL(database.url), { pathname: '/postgres' });
+  const checking = checkDatabases({ databaseUrl: database.url, directUrl: url.href, isMigrated: true });
+  await expect(checking).rejects.toThrow(
+    `DATABASE_URL leads to the database ${database.name}, and DIRECT_URL to postgres. Set both to the same database`,
+  );
+});
+
 test('the database at DIRECT_URL must keep texts exactly, too', async () => {
   const url = new URL(database.url);
   url.searchParams.set('options', '-c array_nulls=off');
