@@ -5,7 +5,13 @@ import type { DatabaseFacts } from './inspect-database.ts';
 const URL = 'postgresql://garden@localhost/plants';
 const POOLER = `${URL}?pgbouncer=true`;
 const found = (facts: Partial<DatabaseFacts>, url = URL) => {
-  const right = { role: 'garden', mayCreateTemporary: true, ignoresCase: true, isolation: 'read committed' };
+  const right = {
+    role: 'garden',
+    mayCreateTemporary: true,
+    ignoresCase: true,
+    isolation: 'read committed',
+    statementTimeout: 5000,
+  };
   return { url, facts: { ...right, ...facts } as DatabaseFacts };
 };
 const TEMPORARY = 'imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO "garden"';
@@ -21,6 +27,8 @@ test.each([
     ['imports need DIRECT_URL, a URL of PostgreSQL without a pooler'],
   ],
   ['none if imports have a URL of their own', [found({ mayCreateTemporary: false }, POOLER), found({})], []],
+  ['a pooler that its URL does not name', [found({ statementTimeout: 0 })], [expect.stringMatching(/pgbouncer=true/)]],
+  ['none if the URL sets the time limit', [found({ statementTimeout: 7 }, `${URL}?statement_timeout=7`)], []],
   ['no temporary tables', [found({}, POOLER), found({ mayCreateTemporary: false })], [TEMPORARY]],
   ['a locale', [found({ ignoresCase: false })], [expect.stringMatching(/^searches by name take É and é/)]],
   ['a weaker isolation', [found({ isolation: 'read uncommitted' })], []],

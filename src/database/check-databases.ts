@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { OperationalError } from '../errors.ts';
 import { isPooled, namedSchema, quoteIdentifier } from './database-url.ts';
-import { type DatabaseFacts, inspectDatabase, readFacts } from './inspect-database.ts';
+import { type DatabaseFacts, inspectDatabase, losesParameters, POOLER_ADVICE, readFacts } from './inspect-database.ts';
 import { assertNoPooledSchema, assertSchemaUsable, storeSchema } from './store-schema.ts';
 
 /** `facts`: undefined if the database does not respond, because of the failure. `variable` names it. */
@@ -95,6 +95,9 @@ export const assertTimeLimits = ({ url, facts }: Omit<InspectedDatabase, 'variab
 export const findObstacles = (databases: readonly Omit<InspectedDatabase, 'variable'>[]): string[] => {
   const [facts, forImports] = [databases[0]?.facts, databases.at(-1)];
   return [
+    databases[0]?.facts &&
+      losesParameters(databases[0].url, databases[0].facts) &&
+      `a pooler drops time limits. If it is in transaction mode, requests will fail: ${POOLER_ADVICE}`,
     isPooled(forImports?.url)
       ? 'imports need DIRECT_URL, a URL of PostgreSQL without a pooler'
       : forImports?.facts?.mayCreateTemporary === false &&

@@ -1,6 +1,8 @@
 import type { Client } from 'pg';
+import { OperationalError } from '../errors.ts';
 import { withClient } from './database.ts';
 import { classifyDatabaseError } from './database-error.ts';
+import { isPooled } from './database-url.ts';
 
 /** The settings that PostgreSQL needs to keep what it has confirmed. */
 const SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit'];
@@ -111,14 +113,27 @@ export const readFacts = async (client: Client): Promise<DatabaseFacts> =>
 /** How long a database may take to respond, in ms. */
 const RESPONSE_TIMEOUT = 5000;
 
+/** Whether something between here and PostgreSQL drops startup parameters, as PgBouncer does with ignore_startup_parameters. */
+export const losesParameters = (url: string, { statementTimeout }: DatabaseFacts): boolean =>
+  !isPooled(url) && !new URL(url).searchParams.has('statement_timeout') && statementTimeout !== RESPONSE_TIMEOUT;
+
+export const POOLER_ADVICE =
+  'add ?pgbouncer=true to DATABASE_URL, and set DIRECT_URL to a URL of PostgreSQL without a pooler (docs/how-to/pgbouncer.md)';
+
 /**
  * @returns no facts, but the failure, if the database does not respond: the service also starts without its database, and other
  *   commands report the failure themselves
+ * @throws {OperationalError} a pooler refuses the startup parameters of the service, which are sent here too
  */
 export const inspectDatabase = (url: string): Promise<{ facts?: DatabaseFacts; failure?: Error }> =>
-  withClient(url, readFacts, { query_timeout: RESPONSE_TIMEOUT }).then(
+  withClient(url, readFacts, {
+    query_timeout: RESPONSE_TIMEOUT,
+    ...(!isPooled(url) && { statement_timeout: RESPONSE_TIMEOUT }),
+  }).then(
     (facts) => ({ facts }),
     (failure) => {
+      if (/unsupported startup parameter/.test(failure.message))
+        throw new OperationalError(`A pooler refuses time limits: ${POOLER_ADVICE}. It says: ${failure.message}.`);
       if (classifyDatabaseError(failure) === undefined) throw failure;
       return { failure };
     },

@@ -166,6 +166,18 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
     await set({ statement_timeout: '6s', lock_timeout: '400ms' });
   });
 
+  test('a URL that does not name the pooler: what it refuses is explained, and what it drops is warned of', async () => {
+    const DATABASE_URL = pgbouncer.url.replace('pgbouncer=true', '');
+    const advice = expect.stringMatching(/A pooler refuses time limits: add \?pgbouncer=true .*set DIRECT_URL/);
+    for (const command of ['migrate', 'token list', 'serve'])
+      expect(await runCommand(command.split(' '), { DATABASE_URL })).toMatchObject({ code: 1, stderr: advice });
+    await pgbouncer.command("SET ignore_startup_parameters = 'statement_timeout, lock_timeout'");
+    await withStore({ DATABASE_URL }, () =>
+      waitUntil('the warning', () => /"warn".*a pooler drops time limits/.test(readFileSync(logFile, 'utf8'))),
+    );
+    await pgbouncer.command("SET ignore_startup_parameters = ''");
+  });
+
   test('no request of 64 clients fails, and each plant is stored', async () => {
     await withStore({}, async (store) => {
       const call = callOn(store);
