@@ -126,7 +126,7 @@ export const createCluster = ({ dataDir, binaries, account, walLevel }: ClusterO
   const run = async (program: keyof Binaries, ...options: string[]) => {
     const words = ['LC_ALL=C', binaries[program], ...options];
     await promisify(execFile)('env', words, { ...account, cwd: dataDir }).catch(({ stderr, message }) => {
-      const log = existsSync(startLog) ? readFileSync(startLog, 'utf8') : '';
+      const log = existsSync(startLog) ? `${readFileSync(startLog, 'utf8')}See also ${join(directory, 'log')}.` : '';
       throw new OperationalError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}\n${log}`.trim());
     });
   };

@@ -178,6 +178,7 @@ describe('leaseEmbeddedPostgres', () => {
     const { code, stderr } = await runCommand(['migrate'], { DATA_DIR: folder.path });
     expect(code).toBe(1);
     expect(stderr).toMatch(/PostgreSQL's pg_ctl failed.*unrecognized configuration parameter "nonsense"/s);
+    expect(stderr).toContain(`See also ${join(folder.path, 'postgres', 'log')}.\n`);
   });
 });
 
