@@ -20,7 +20,7 @@ const CREATE = 'Create it with --create, and then export all plants again: earli
 const PROBLEMS: Record<string, string> = {
   citus: 'Changes cannot be followed on Citus: each worker logs its own commits, and nothing orders those of several.',
   unpublished: `The publication ${PUBLICATION} lacks the table plants. Drop the slot SLOT with --drop. ${CREATE}`,
-  wal_level: 'Changes need wal_level = logical. Run ALTER SYSTEM SET wal_level = logical, and restart PostgreSQL.',
+  wal_level: 'Changes need wal_level = logical. Set it as docs/how-to/follow-changes.md says, and restart PostgreSQL.',
   42501: 'The role needs REPLICATION (ALTER ROLE … REPLICATION), and for --create also CREATE on the database.',
   42704: `There is no slot SLOT. After a failover it may be gone. ${CREATE}`,
   42710: 'The slot SLOT belongs to another database or program. Choose another name.',
