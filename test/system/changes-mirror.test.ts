@@ -78,7 +78,9 @@ test('the embedded PostgreSQL has wal_level = logical on request only', async ()
   const run = (...words: string[]) => runCommand(['changes', '--slot', 'own', ...words], { DATA_DIR: server.folder });
   expect(await run('--create')).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/Changes need wal_level = logical\. Set it as docs\/how-to\/follow-changes\.md says.*\n$/),
+    stderr: expect.stringMatching(
+      /Changes need wal_level = logical\. Set it as docs\/how-to\/follow-changes\.md says.*\n$/,
+    ),
   });
   const environment = { DATA_DIR: server.folder, EMBEDDED_WAL_LEVEL: 'logical' };
   expect(await runCommand(['changes', '--slot', 'own', '--create'], environment)).toMatchObject({ code: 0 });
