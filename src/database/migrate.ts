@@ -28,7 +28,7 @@ const LOCK_POLL_INTERVAL = 100;
 const LOCK_TIMEOUT = 2000;
 const PAUSE = 1000;
 
-/** Called once if a migration has to wait for other transactions. */
+/** Called once if a migration has to wait for other transactions, and once if for another migration. */
 type OnWait = (message: string) => void;
 
 /**
@@ -40,7 +40,7 @@ type OnWait = (message: string) => void;
 export const migrate = async (url: string, onWait: OnWait = () => {}): Promise<string[]> => {
   assertSession(url, 'Migrating');
   return withClient(url, async (client) => {
-    await takeLock(client);
+    await takeLock(client, onWait);
     await createNamedSchema(client, url);
     const { schema, missing, mayMigrate } = await readMigrationState(client, url);
     // Loading the engine takes 0.15 s and 15 MiB.
@@ -54,14 +54,18 @@ export const migrate = async (url: string, onWait: OnWait = () => {}): Promise<s
 };
 
 /** Polls. CREATE INDEX CONCURRENTLY in the other process would wait for a blocked pg_advisory_lock() to end: a deadlock. */
-const takeLock = async (client: Client) => {
+const takeLock = async (client: Client, onWait: OnWait) => {
   const isTaken = async () => {
     const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
       MIGRATION_LOCK,
     ]);
     return rows[0]?.taken;
   };
-  while (!(await isTaken())) await setTimeout(LOCK_POLL_INTERVAL);
+  for (let polls = 1; !(await isTaken()); polls++) {
+    // After 2 s. Others usually migrate faster.
+    if (polls === 20) onWait('Another process migrates the database; waiting for it.');
+    await setTimeout(LOCK_POLL_INTERVAL);
+  }
 };
 
 const NAMES_TAKEN = 'Another program has tables of the same names in it. Use another schema: ?schema= in the URL.';

@@ -4,9 +4,20 @@ import { migrate } from '../../src/database/migrate.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-const database = useTestDatabase({ migrated: false });
+const database = useTestDatabase({ migrated: false, each: true });
 const BLOCKED = `SELECT query_start::text AS at FROM pg_stat_activity
   WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%CREATE TABLE "tokens"%'`;
+
+test('a migration that waits for another one says so once', async () => {
+  const other = new Client({ connectionString: database.url });
+  await other.connect();
+  const said: string[] = [];
+  await other.query('SELECT pg_advisory_lock(7230113)');
+  const migrating = migrate(database.url, (message) => said.push(message));
+  await waitUntil('the message', () => said.length > 0).finally(() => other.end());
+  await migrating;
+  expect(said).toEqual(['Another process migrates the database; waiting for it.']);
+});
 
 test('a migration tries again until no other transaction is in its way, and says once that it waits', async () => {
   const url = new URL(database.url);
