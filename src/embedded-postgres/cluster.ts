@@ -124,8 +124,9 @@ export const createCluster = ({ dataDir, binaries, account, walLevel }: ClusterO
 
   /** Paths are relative to the data folder, because pg_ctl puts them into a shell command without escaping. */
   const run = async (program: keyof Binaries, ...options: string[]) => {
-    const words = ['LC_ALL=C', binaries[program], ...options];
-    await promisify(execFile)('env', words, { ...account, cwd: dataDir }).catch(({ stderr, message }) => {
+    // Ctrl-C also reaches pg_ctl, and would end a stop of PostgreSQL. The others handle it themselves.
+    const words = ['-c', 'trap "" INT; LC_ALL=C exec "$0" "$@"', binaries[program], ...options];
+    await promisify(execFile)('sh', words, { ...account, cwd: dataDir }).catch(({ stderr, message }) => {
       const log = existsSync(startLog) ? `${readFileSync(startLog, 'utf8')}See also ${join(directory, 'log')}.` : '';
       throw new OperationalError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}\n${log}`.trim());
     });

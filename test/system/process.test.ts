@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
@@ -257,6 +258,16 @@ test('Ctrl-C, which signals both npm and the store, still finishes the requests 
   expect(await store.exited).toEqual({ code: 0, signal: null });
   await load.end();
   expect(load.otherAnswers).toEqual([]);
+});
+
+test('Ctrl-C again while PostgreSQL stops does not end that stop', async () => {
+  const store = await start();
+  const group = Number(store.process.pid);
+  process.kill(-group, 'SIGINT');
+  await waitUntil('the stop', () => spawnSync('pgrep', ['-g', String(group), 'pg_ctl']).status === 0);
+  process.kill(-group, 'SIGINT');
+  expect(await store.exited).toEqual({ code: 0, signal: null });
+  expect(store.output.text).not.toContain('failed');
 });
 
 test('SIGTERM to npm, as from a supervisor, reaches the store', async () => {
