@@ -1,5 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import tls from 'node:tls';
 import pg from 'pg';
 import { readConfig } from '../src/config/config.ts';
 import { sessionUrl } from '../src/database/database-url.ts';
@@ -31,6 +32,9 @@ const updateRole = async () => {
     throw new Error('DATABASE_URL is not set. It must lead to PostgreSQL, as the owner of the tables.');
   if (STORE_PASSWORD === '')
     throw new Error('STORE_PASSWORD is not set. It must be the password of the role plant_store_server.');
+  // As src/main.ts does for the program.
+  if (/[?&]sslrootcert=system(&|$)/.test(DATABASE_URL))
+    tls.setDefaultCACertificates([...tls.getCACertificates(), ...tls.getCACertificates('system')]);
   const client = new pg.Client(sessionUrl(databaseUrl));
   await client.connect();
   try {

@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { describeUnless } from '../support/skip.ts';
-import { runCommand, startStore } from '../support/store-process.ts';
+import { projectFolder, runCommand, startStore } from '../support/store-process.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { findObstacle, makeAuthority, startTlsPostgres } from '../support/tls-postgres.ts';
 import { useTestServices } from '../support/use-test-service.ts';
@@ -59,6 +60,15 @@ describeUnless(await findObstacle(), 'sslmode=verify-full', () => {
     expect((await run(url, stranger)).stderr).toMatch(/^The database is not available: .*(self-signed|verify)/);
     const other = urlWith({ hostname: '127.0.0.1' }, { sslmode: 'require', sslrootcert: 'system' });
     expect((await run(other, authority)).stderr).toMatch(/^The database is not available: .*altnames/);
+    const own = { DATABASE_URL: url, STORE_PASSWORD: 'x' };
+    const updateRole = (SSL_CERT_FILE: string) =>
+      spawnSync(process.execPath, ['bin/store-role.js'], {
+        cwd: projectFolder,
+        env: { ...process.env, ...own, SSL_CERT_FILE },
+        encoding: 'utf8',
+      });
+    expect(updateRole(authority)).toMatchObject({ status: 0, stderr: '' });
+    expect(updateRole(stranger).stderr).toMatch(/self-signed|verify/);
     const environment = { DATABASE_URL: url, SSL_CERT_FILE: authority, WORKERS: '2' };
     const store = await startStore({ ...environment, DATA_DIR: `${folder}/store` });
     expect((await fetch(`${store.url}/readyz`)).status).toBe(200);
