@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
-import { formatOf, importFormats, writeFileBytes } from './bulk-file.ts';
+import { failToWrite, formatOf, importFormats, writeFileBytes } from './bulk-file.ts';
 
 test.each([
   ['plants.gz', 'csv', { format: 'csv', isCompressed: true }],
@@ -29,6 +29,11 @@ test.each([
 test.each(['csv', 'plants.gz', 'csv.gz', 'plants.csv.zip'])('%s implies no format', (file) => {
   const command = new Command().exitOverride().configureOutput({ writeErr: () => {} });
   expect(() => formatOf(command, file, importFormats)).toThrow(/cannot tell the format/);
+});
+
+test.each(['write', 'ftruncate', 'fsync', 'close'])('a disk that fails at %s: a sentence', (syscall) => {
+  const error = Object.assign(new Error(`EDQUOT: disk quota exceeded, ${syscall}`), { code: 'EDQUOT', syscall });
+  expect(() => failToWrite('plants.csv')(error)).toThrow(`plants.csv cannot be written: ${error.message}`);
 });
 
 describe('writeFileBytes', () => {

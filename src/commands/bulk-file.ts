@@ -107,10 +107,10 @@ const printAll = async (chunks: AsyncIterable<Buffer>) => {
   for await (const chunk of chunks) await print(chunk);
 };
 
-/** Converts file system errors, which have a path or come from `write` or `ftruncate`. Rethrows others. */
+/** Converts file system errors, which have a path or come from a call that has an open file. Rethrows others. */
 export const failToWrite = (file: string) => (error: unknown) => {
   const { code, path, syscall, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') throw new OperationalError(`The folder ${dirname(file)} does not exist.`);
-  const isOfFile = path || syscall === 'write' || syscall === 'ftruncate';
+  const isOfFile = path || ['write', 'ftruncate', 'fsync', 'close'].includes(syscall ?? '');
   throw isOfFile ? new OperationalError(`${file} cannot be written: ${message}`) : error;
 };
