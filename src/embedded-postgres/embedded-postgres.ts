@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
@@ -21,8 +21,10 @@ export type DatabaseLease = { url: string; release: () => Promise<void> };
  */
 export const leaseEmbeddedPostgres = async (dataDir: string, walLevel = 'replica'): Promise<DatabaseLease> => {
   const binaries = await loadBinaries();
-  mkdirSync(dataDir, { recursive: true });
+  const isNew = mkdirSync(dataDir, { recursive: true }) !== undefined;
   const account = findServerAccount(join(dataDir, 'postgres'));
+  // The account must enter it, whatever the umask of root.
+  if (isNew && account) chmodSync(dataDir, 0o711);
   assertReachable(binaries.postgres, account);
   assertReachable(join(dataDir, 'postgres'), account);
   const cluster = createCluster({ dataDir, binaries, account, walLevel });

@@ -204,6 +204,12 @@ describeUnless(obstacle, 'as root', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
+  test('a folder that it makes itself can be reached, with any umask', async () => {
+    const words = ['-c', `umask 077; exec "$0" ${join(projectFolder, 'src', 'main.ts')} token list`, process.execPath];
+    const env = { ...process.env, DATA_DIR: join(folder.path, 'new'), NODE_ENV: '', DATABASE_URL: '' };
+    expect((await promisify(execFile)('sh', words, { env })).stdout).toMatch(/^NAME/);
+  });
+
   test('other users can run it in their own folder, but not in a folder of root', async () => {
     chmodSync(folder.path, 0o777);
     expect(await runAs('nobody', join(folder.path, 'own'))).toMatchObject({
