@@ -46,7 +46,9 @@ export const leaseEmbeddedPostgres = async (dataDir: string, walLevel = 'replica
     unlock?.();
     await setTimeout(LOCK_POLL_INTERVAL);
   }
-  throw new OperationalError(`Timed out while another process starts or stops PostgreSQL in ${dataDir}.`);
+  throw new OperationalError(
+    `Timed out while another process starts or stops PostgreSQL in ${dataDir}, or uses one that has ended: stop that process and try again.`,
+  );
 };
 
 /** https://sqlite.org/rescode.html */
