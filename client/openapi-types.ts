@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 2e7162f9f4e41fe207e14d8a01c2e7d294feebfc049d105ee54936a209c90225
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: b9451eb7aec6aacba5b78f799427a956811e704502bddbfbb26c96f7e3f96119
 export interface paths {
     "/plants": {
         parameters: {

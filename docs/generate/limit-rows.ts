@@ -212,6 +212,7 @@ export const sections: Record<string, LimitRow[]> = {
       'bytes',
     ),
     row('observability/request-log.ts MAX_FAILURES', 'requests with the same error that have a line each, per second'),
+    row('observability/request-log.ts MAX_PATH', 'characters of a path in a line of the log'),
     row('observability/ask-workers.ts REPLY_TIMEOUT', 'how long a worker may take to return its metrics', 'ms'),
     row('observability/tracing.ts FLUSH_TIMEOUT', 'how long the service sends traces while it stops', 'ms'),
     row('database/inspect-database.ts HOUR', 'the time between two warnings that PostgreSQL can lose plants', 'ms'),
