@@ -101,6 +101,9 @@ test('what is written when a reader is ended is confirmed, and does not come aga
   const reader = follow(async () => void setImmediate(resolve));
   await query("INSERT INTO plants VALUES (1, 'Fir', NULL)");
   await written;
+  // The commit may arrive behind the change.
+  const isSent = 'SELECT FROM pg_stat_replication WHERE sent_lsn >= pg_current_wal_lsn()';
+  await waitUntil('the commit', async () => (await query(isSent)).length > 0);
   await reader.end();
   await query("INSERT INTO plants VALUES (2, 'Oak', NULL)");
   expect(await readLines(1)).toMatchObject([{ id: 2 }]);
