@@ -76,7 +76,7 @@ export const withPrisma = async <Result>(
   use: (database: Database) => Promise<Result>,
   limits: { statementTimeout: number; lockTimeout?: number } = { statementTimeout: STATEMENT_TIMEOUT },
 ): Promise<Result> => {
-  const pool = createPool({ url, connections: 1, connectTimeout: COMMAND_CONNECT_TIMEOUT, ...limits });
+  const pool = createPool({ ...limits, url, connections: 1, connectTimeout: COMMAND_CONNECT_TIMEOUT });
   const database = createDatabase({ pool, onConnectionLost: () => {} });
   return use(database).finally(() => database.$disconnect());
 };

@@ -71,7 +71,7 @@ describe('a database that cannot be used: a one-line message', () => {
   });
 });
 
-test.each(['migrate', 'token list', 'export -', 'import test/fixtures/spreadsheets/comma-utf-8.csv'])(
+test.each(['migrate', 'token list', 'count', 'export -', 'import test/fixtures/spreadsheets/comma-utf-8.csv'])(
   'commands wait for a database that is far away, longer than requests: %s',
   async (command) => {
     const { hostname, port } = new URL(database.url);
