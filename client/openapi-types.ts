@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: b9451eb7aec6aacba5b78f799427a956811e704502bddbfbb26c96f7e3f96119
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: b51cb2dd885570f53c93784f5fb10b4dd4c629e2961576a4c2c85978da0775b7
 export interface paths {
     "/plants": {
         parameters: {
@@ -102,7 +102,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a plant */
+        /**
+         * Get a plant
+         * @description Returns a plant with its id, which may have more digits than a double holds, and its version as ETag.
+         */
         get: operations["getPlant"];
         /**
          * Replace a plant
@@ -110,7 +113,10 @@ export interface paths {
          */
         put: operations["replacePlant"];
         post?: never;
-        /** Delete a plant */
+        /**
+         * Delete a plant
+         * @description Deletes a stored plant. Its id is free again.
+         */
         delete: operations["deletePlant"];
         options?: never;
         head?: never;
@@ -168,7 +174,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get this OpenAPI document */
+        /**
+         * Get this OpenAPI document
+         * @description The API as this instance serves it: generate clients from it, or import it into other tools.
+         */
         get: operations["getDescription"];
         put?: never;
         post?: never;
@@ -185,7 +194,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Check that the process responds */
+        /**
+         * Check that the process responds
+         * @description For a liveness probe: it asks nothing of the database, so an outage restarts no instance.
+         */
         get: operations["isLive"];
         put?: never;
         post?: never;
@@ -202,7 +214,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Check that the service can handle requests */
+        /**
+         * Check that the service can handle requests
+         * @description For a readiness probe or a load balancer: asks the database, on a connection of its own.
+         */
         get: operations["isReady"];
         put?: never;
         post?: never;

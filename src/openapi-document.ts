@@ -53,6 +53,7 @@ ${listOf(rateLimitHeaders)}
 const description: Operation = {
   operationId: 'getDescription',
   summary: 'Get this OpenAPI document',
+  description: 'The API as this instance serves it: generate clients from it, or import it into other tools.',
   parameters: preconditions,
   responses: {
     200: { description: 'This document.', headers: ['ETag'], content: json({ type: 'object' }) },

@@ -12,12 +12,14 @@ const statusResponse = (status: string, description: string): Operation['respons
 const isLive: Operation = {
   operationId: 'isLive',
   summary: 'Check that the process responds',
+  description: 'For a liveness probe: it asks nothing of the database, so an outage restarts no instance.',
   responses: statusResponse('live', 'The process responds.'),
 };
 
 const isReady: Operation = {
   operationId: 'isReady',
   summary: 'Check that the service can handle requests',
+  description: 'For a readiness probe or a load balancer: asks the database, on a connection of its own.',
   responses: statusResponse('ready', 'The database is reachable and migrated.'),
   errors: [errors.overloaded, errors.databaseUnreachable, errors.databaseNotMigrated, errors.stopping],
 };

@@ -6,8 +6,8 @@ import type { Hold } from './byte-budget.ts';
 const LARGE = 16_384;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Node.js states the length of a text itself, but not over HTTP/1.0. */
-const needsLength = ({ req }: ServerResponse) => req.httpVersion === '1.0';
+/** Node.js states the length of a text itself, but not over HTTP/1.0 or to HEAD. */
+const needsLength = ({ req }: ServerResponse) => req.httpVersion === '1.0' || req.method === 'HEAD';
 
 /** Sends a small JSON body. `response.json` would cost 4 µs more per request for settings, media type, ETag and freshness. */
 export const sendJson = (response: ServerResponse, body: object): void => {

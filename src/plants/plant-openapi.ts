@@ -136,6 +136,7 @@ const changed = { 200: { description: 'The plant as it is now.', content: json('
 const getPlant: Operation = {
   operationId: 'getPlant',
   summary: 'Get a plant',
+  description: 'Returns a plant with its id, which may have more digits than a double holds, and its version as ETag.',
   scopes: ['plants:read'],
   responses: {
     200: {
@@ -210,6 +211,7 @@ const deletePlants: Operation = {
 const deletePlant: Operation = {
   operationId: 'deletePlant',
   summary: 'Delete a plant',
+  description: 'Deletes a stored plant. Its id is free again.',
   scopes: ['plants:write'],
   responses: { 204: { description: 'The plant is deleted.' } },
   ...changeOnePlant,

@@ -261,7 +261,13 @@ describe('GET /plants', () => {
       expect.stringContaining('rel="next"'),
     ]);
     const one = await service.request('head', '/plants/1');
-    expect([one.status, one.text, one.headers.etag]).toEqual([200, undefined, (await get('/plants/1')).headers.etag]);
+    const { etag, 'content-length': length } = (await get('/plants/1')).headers;
+    expect([one.status, one.text, one.headers.etag, one.headers['content-length']]).toEqual([
+      200,
+      undefined,
+      etag,
+      length,
+    ]);
     expect((await service.request('head', '/plants/3')).status).toBe(404);
   });
 
