@@ -27,6 +27,15 @@ describe('decodeText', () => {
       expect(await decode(Buffer.from('\ufeff\ufeffa\ufeff'), size)).toBe('\ufeffa\ufeff');
   });
 
+  test.each<[string, string, number[]]>([
+    ['windows-1252', 'utf-8', [0xef, 0xbb, 0xbf, 0xc3, 0xa9]],
+    ['us-ascii', 'utf-8', [0xef, 0xbb, 0xbf, 0xc3, 0xa9]],
+    ['utf-16le', 'utf-16be', [0xfe, 0xff, 0x00, 0xe9]],
+    ['utf-16be', 'utf-16le', [0xff, 0xfe, 0xe9, 0x00]],
+  ])('a byte order mark outranks %s: %s', async (stated, _encoding, bytes) => {
+    for (const size of [1, 2, 3, 100]) expect(await decode(Buffer.from(bytes), size, stated)).toBe('é');
+  });
+
   test('does not split a character of four bytes', async () => {
     const bytes = Buffer.from('a🌲b');
     for (let size = 1; size < bytes.length; size++) {

@@ -14,17 +14,22 @@ const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /**
  * Converts the bytes of a file to text. Drops a leading byte order mark.
- * @param encoding see `encodingOf`
+ * @param stated see `encodingOf`. Unless it is UTF-8, a byte order mark outranks it (https://encoding.spec.whatwg.org/#decode)
  * @throws {StoreError} 1000 if the bytes are not in that encoding
  */
-export async function* decodeText(pieces: AsyncIterable<Buffer>, encoding = 'utf-8'): AsyncGenerator<string> {
+export async function* decodeText(pieces: AsyncIterable<Buffer>, stated = 'utf-8'): AsyncGenerator<string> {
   // That of Node.js reads wrong characters in euc-kr and big5 (record 0066). Loaded here, since few processes import.
-  const { TextDecoder } = await import('@exodus/bytes/encoding.js');
-  const decoder = new TextDecoder(encoding, { fatal: true });
+  const { TextDecoder, getBOMEncoding } = await import('@exodus/bytes/encoding.js');
+  let encoding = stated;
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
   let lines = 0;
   let last = Number.NaN;
   /** Without bytes, decodes the end of the file. */
   const decode = (bytes?: Buffer): string => {
+    if (decoder === undefined) {
+      if (bytes && stated !== 'utf-8') encoding = getBOMEncoding(bytes) ?? stated;
+      decoder = new TextDecoder(encoding, { fatal: true });
+    }
     try {
       if (encoding === US_ASCII && bytes && !isAscii(bytes)) throw new TypeError('Not ASCII');
       return decoder.decode(bytes, { stream: bytes !== undefined });
@@ -39,13 +44,25 @@ export async function* decodeText(pieces: AsyncIterable<Buffer>, encoding = 'utf
       throw new StoreError('bodyNotJson', `The file is not ${encoding}${where}. ${advice}`);
     }
   };
-  for await (const piece of pieces) {
+  for await (const piece of withWholeMark(pieces)) {
     const text = decode(piece);
     lines += countLineEnds(text, last);
     if (text !== '') last = text.charCodeAt(text.length - 1);
     yield text;
   }
   yield decode();
+}
+
+/** Joins the first pieces, so that a byte order mark, of at most 3 bytes, is whole. */
+async function* withWholeMark(pieces: AsyncIterable<Buffer>) {
+  let start: Buffer | undefined = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    if (start) start = Buffer.concat([start, piece]);
+    if (start && start.length < 3) continue;
+    yield start ?? piece;
+    start = undefined;
+  }
+  if (start) yield start;
 }
 
 /**

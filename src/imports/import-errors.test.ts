@@ -26,8 +26,8 @@ test('a bug is not explained to clients', () => {
 });
 
 test('a file that is wrong as a whole need not be repeated', () => {
-  expect(messageOf(new StoreError('fieldWrong', 'The CSV has no header row.'))).toBe(
-    'The CSV has no header row. Nothing is stored.',
+  expect(messageOf(new StoreError('fieldWrong', 'The header row lacks id.'))).toBe(
+    'The header row lacks id. Nothing is stored.',
   );
 });
 

@@ -69,7 +69,6 @@ export async function* readCsv(
     }
   };
   yield* inTurns(text, rowsIn);
-  if (columns === undefined) throw headerWrong('The CSV has no header row.');
 }
 
 /** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */

@@ -6,7 +6,8 @@ import { inTurns } from './take-turns.ts';
 
 /** How many blank lines to skip before looking at the clock. */
 const CHECK_INTERVAL = 1000;
-const BLANK = /^[ \t]*$/;
+/** A CR may come from a program that wrote each CRLF as CR CR LF. */
+const BLANK = /^[ \t\r]*$/;
 
 /**
  * Reads plants from NDJSON: one NewPlant per line, which ends with LF or CRLF. Ignores blank lines. A line of more than

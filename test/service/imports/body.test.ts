@@ -109,10 +109,10 @@ describe('the body', () => {
     'The file has no rows: it is empty, or has only a header row or blank lines. If line ends were lost on the way: curl -d removes them, curl --data-binary and -T keep them.';
 
   test.each([
-    [NDJSON, ['', '\n', '\r\n \n\t\n']],
+    [NDJSON, ['', '\n', '\r\n \n\t\n', '\r\r\n\r\r\n']],
     ['application/json', ['[]', ' [ \n] ']],
     ['text/csv', ['id,name\n', 'id,name\r', '\ufeff\r\nid,name\r\n\r\n', 'sep=;\nid;name', '\nid,name']],
-    ['text/csv', ['id,name', 'id,name,tag1,Fir,Abies2,Yew,']],
+    ['text/csv', ['', '\r\n\r\n', 'id,name', 'id,name,tag1,Fir,Abies2,Yew,']],
   ])('may have no rows, and the response says so: %s %j', async (type, bodies) => {
     for (const body of bodies) {
       const expected = { status: 200, body: { ...counts(), errors: [], message: NO_ROWS } };
@@ -146,8 +146,10 @@ describe('the body', () => {
     expect(await importPlants(body, { type })).toMatchObject({ status: 200, body: counts(1) });
   });
 
-  test('that is CSV must have a header row', async () => {
-    expect(await importPlants('', { type: 'text/csv' })).toMatchObject({ status: 400, body: { error: 1003 } });
+  test('may begin with a byte order mark, which outranks the charset', async () => {
+    const body = Buffer.from('\ufeffid,name\n1,É\n', 'utf16le').swap16();
+    const type = 'text/csv; charset=utf-16';
+    expect(await importPlants(body, { type })).toMatchObject({ status: 200, body: counts(1) });
   });
 
   test.each([
