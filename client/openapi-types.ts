@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: b51cb2dd885570f53c93784f5fb10b4dd4c629e2961576a4c2c85978da0775b7
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 07c8824dc2986ec33b1185ae85810f16f3177b69a0ea35a739d026ce30f1a077
 export interface paths {
     "/plants": {
         parameters: {
@@ -416,6 +416,11 @@ export interface components {
          */
         Accept: string;
         /**
+         * @description The codings that the request body may have (RFC 9110 §12.5.3).
+         * @example gzip, deflate, br
+         */
+        "Accept-Encoding": string;
+        /**
          * @description The name of the file (RFC 6266).
          * @example attachment; filename="plants.ndjson"
          */
@@ -530,6 +535,7 @@ export interface operations {
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
+                    "Accept-Encoding": components["headers"]["Accept-Encoding"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -650,6 +656,7 @@ export interface operations {
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
+                    "Accept-Encoding": components["headers"]["Accept-Encoding"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -836,6 +843,7 @@ export interface operations {
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
+                    "Accept-Encoding": components["headers"]["Accept-Encoding"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -990,6 +998,7 @@ export interface operations {
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
+                    "Accept-Encoding": components["headers"]["Accept-Encoding"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1070,6 +1079,7 @@ export interface operations {
             400: {
                 headers: {
                     Accept: components["headers"]["Accept"];
+                    "Accept-Encoding": components["headers"]["Accept-Encoding"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -55,10 +55,15 @@ const decompressors = new Map([
 export const bodyDecompressor = ({
   headers: { 'content-encoding': encoding = 'identity' },
 }: Request): BodyDecompressor | undefined => {
-  const name = encoding.toLowerCase();
+  // Empty members of a list are ignored (RFC 9110 §5.6.1.2).
+  const name = encoding.toLowerCase().replace(/^[ \t,]+|[ \t,]+$/g, '') || 'identity';
   const decompressor = decompressors.get(name);
-  if (decompressor === undefined && name !== 'identity')
-    throw new StoreError('mediaTypeNotSupported', 'The Content-Encoding must be gzip, deflate, br or identity.');
+  if (decompressor === undefined && name !== 'identity') {
+    const headers = { 'Accept-Encoding': 'gzip, deflate, br' }; // RFC 9110 §15.5.16
+    throw new StoreError('mediaTypeNotSupported', 'The Content-Encoding must be gzip, deflate, br or identity.', {
+      headers,
+    });
+  }
   return decompressor;
 };
 

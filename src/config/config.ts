@@ -58,7 +58,7 @@ const variables = z.object({
   IDEMPOTENCY_RETENTION: duration('1s', '365d', '24h'),
   EXPORT_TIMEOUT: duration('1s', '7d', '1h'),
   REQUEST_TIMEOUT: duration('1s', '1h', '10s'),
-  KEEP_ALIVE_TIMEOUT: duration('1s', '1h', '75s'),
+  KEEP_ALIVE_TIMEOUT: duration('1s', '1d', '75s'),
   SHUTDOWN_DELAY: duration('0s', '1h', '0s'),
   SHUTDOWN_TIMEOUT: duration('1s', '1h', '10s'),
   WORKERS: z

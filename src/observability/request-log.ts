@@ -30,7 +30,7 @@ export const createRequestLog = (logger: Logger): RequestHandler => {
 
   const levelOf = ({ originalUrl }: Request, response: Response) => {
     const { err, locals } = response;
-    if (err === undefined) return /^\/(livez|readyz)$/.test(originalUrl) ? 'debug' : 'info';
+    if (err === undefined) return /^\/(livez|readyz)(\?|$)/.test(originalUrl) ? 'debug' : 'info';
     if (!isFault(response)) return 'warn';
     locals.failures = countFailure(locals.error?.code);
     // What may have changed something always has its line.

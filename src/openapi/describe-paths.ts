@@ -107,7 +107,7 @@ export const describeErrors = (all: readonly ErrorCode[]): Record<string, Respon
       {
         description: group.map(({ code, when }) => `${capitalize(when)} (${code}).`).join(' '),
         // RFC 9110 §15.5.16
-        headers: headersOf(status, group.includes(errors.mediaTypeNotSupported) ? ['Accept'] : []),
+        headers: headersOf(status, group.includes(errors.mediaTypeNotSupported) ? ['Accept', 'Accept-Encoding'] : []),
         content: {
           ...json('Error', exampleReferences('Error', group)),
           'application/problem+json': {

@@ -64,6 +64,7 @@ const header = (description: string, example: string | number): Header => ({
 /** The headers of specific responses. Those that are `required` are in every response that lists them. */
 export const headers = {
   Accept: header('The media type that the request body must have (RFC 9110 §15.5.16).', 'application/json'),
+  'Accept-Encoding': header('The codings that the request body may have (RFC 9110 §12.5.3).', 'gzip, deflate, br'),
   'Content-Disposition': {
     ...header('The name of the file (RFC 6266).', 'attachment; filename="plants.ndjson"'),
     required: true,

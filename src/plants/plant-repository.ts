@@ -14,7 +14,14 @@ import {
 } from '../idempotency/stored-responses.ts';
 import { changeStatement, type ManyRequest, selectMany, setTo } from './change-many.ts';
 import { createInsertPlants } from './insert-plants.ts';
-import { type PlantChange, type Preconditions, plantUnknown, preconditionFailed, type StoredPlant } from './plant.ts';
+import {
+  type PlantChange,
+  type Preconditions,
+  plantUnknown,
+  preconditionFailed,
+  type StoredPlant,
+  VERSION,
+} from './plant.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
 
 /** A request to change or delete a plant. */
@@ -59,7 +66,7 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
       const [plant] = await database.$queryRaw<{ isMet: boolean }[]>`
         SELECT ${isPlant(id, preconditions)} AS "isMet" FROM plants WHERE id = ${id}`;
       if (plant === undefined) throw plantUnknown(id);
-      if (!plant.isMet) throw preconditionFailed(id, isForeign(preconditions));
+      if (!plant.isMet) throw preconditionFailed(id, preconditions);
       // The plant was created, or changed, since the statement looked for it: as if the request came only now.
     }
     // Or a trigger or a policy of the operator keeps it from being changed.
@@ -187,13 +194,7 @@ const isPlant = (id: bigint, { ifMatch, ifNoneMatch }: Preconditions): Prisma.Sq
   return Prisma.join(conditions, ' AND ');
 };
 
-/** A SHA-256 in base64url: 256 bits in 43 digits, of which the last has four. */
-const VERSION = /^"[\w-]{42}[AEIMQUYcgkosw048]"$/;
-
-/** Whether no tag is one that a plant may have. */
-const isForeign = ({ ifMatch }: Preconditions = {}) => ifMatch?.some((tag) => VERSION.test(tag)) === false;
-
-/** The versions that have these tags. No plant has another tag. */
+/** The versions that have these tags. */
 const versionsOf = (entityTags: string[]): string =>
   byteaArray(
     entityTags
@@ -208,9 +209,9 @@ const contentOf = ({ name, tag }: PlantChange) =>
     : Prisma.sql`json_build_object('name', plants.name, 'tag', plants.tag)`;
 
 /** @throws {StoreError} 1201, 1204 */
-const toPlant = ({ id, change, preconditions }: ChangeRequest, { status, content }: StoredResponse) => {
+const toPlant = ({ id, change, preconditions = {} }: ChangeRequest, { status, content }: StoredResponse) => {
   if (status === STATUS.missing) throw plantUnknown(id);
-  if (status === STATUS.unmet) throw preconditionFailed(id, isForeign(preconditions));
+  if (status === STATUS.unmet) throw preconditionFailed(id, preconditions);
   if (change === 'delete') return undefined;
   const { name = '', tag } = (content ?? change) as PlantChange;
   return { id, name, tag: tag ?? undefined };

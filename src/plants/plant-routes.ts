@@ -47,9 +47,11 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     createBodyReader({ ...bodies, mediaTypes, parse: (bytes) => parseBody(schema, parseJson(bytes)) });
   const [readNewPlant, readPlant] = [readerOf(newPlantSchema), readerOf(plantSchema)];
   const readPlantPatch = readerOf(plantPatchSchema, PATCH_TYPES);
-  const readId = ({ params }: Request, { locals }: Response) => {
+  const readId = ({ params, query }: Request, { locals }: Response) => {
     const { id } = parseParameters(plantPathSchema, params);
     locals.plantId = id;
+    // Such as `dryRun`, which operations on many plants have.
+    parseParameters(noQuerySchema, query);
     return id;
   };
   /** Whether a change must not be made any more. */
@@ -105,11 +107,10 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     .route('/plants/:id')
     .get(requireReadScope, async (request, response) => {
       const id = readId(request, response);
-      parseParameters(noQuerySchema, request.query);
       const plant = await plants.find(id, isAbandoned(response));
       const tag = entityTag(plant);
       const outcome = evaluatePreconditions(request, tag);
-      if (outcome === 'failed') throw preconditionFailed(id);
+      if (outcome === 'failed') throw preconditionFailed(id, parsePreconditions(request));
       response.setHeader('ETag', tag);
       response.setHeader('Cache-Control', 'private, no-cache');
       if (outcome === 'notModified') response.status(304).end();

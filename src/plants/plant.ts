@@ -169,11 +169,15 @@ export const idTaken = (id: bigint): Error => new StoreError('idTaken', `The id 
 export const plantUnknown = (id: bigint): Error =>
   new StoreError('plantUnknown', `There is no plant with the id ${id}.`);
 
+/** A SHA-256 in base64url: 256 bits in 43 digits, of which the last has four. No plant has another entity tag. */
+export const VERSION = /^"[\w-]{42}[AEIMQUYcgkosw048]"$/;
+
 const NO_VERSION =
   ' If-Match has no ETag as the service makes them, in quotes and without W/: a proxy that compresses responses may have changed it.';
 
-/** The plant does not meet the preconditions of the request. Nothing was changed. @param isForeign no plant ever has such a tag */
-export const preconditionFailed = (id: bigint, isForeign = false): Error => {
+/** The plant does not meet the preconditions of the request. Nothing was changed. */
+export const preconditionFailed = (id: bigint, { ifMatch }: Preconditions): Error => {
+  const isForeign = ifMatch?.some((tag) => VERSION.test(tag)) === false;
   const message = `The plant with the id ${id} does not meet the preconditions of the request.${isForeign ? NO_VERSION : ''}`;
   return new StoreError('preconditionFailed', message);
 };

@@ -51,7 +51,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     connections.begin(request, response);
     if (closing) response.setHeader('Connection', 'close');
-    const target = toOriginForm(request.url ?? '');
+    const target = toOriginForm(request.method, request.url ?? '');
     if (target === undefined) return refuseRequest(response, URL_WRONG);
     request.url = target;
     handler(request, response, () => refuseRequest(response, REQUEST_NOT_HTTP));
@@ -116,11 +116,13 @@ const ABSOLUTE_FORM = /^https?:\/\/[^/?@]+(?=[/?]|$)/i;
 
 /**
  * The target of a request as a path and query. A client may send an absolute URL (RFC 9112 §3.2.2).
+ * `*` stands for the whole server (§3.2.4).
  * @returns undefined if the target is neither, or has a fragment: its rest would be ignored, such as `#1&dryRun=true` of a tag
  */
-const toOriginForm = (target: string): string | undefined => {
+const toOriginForm = (method: string | undefined, target: string): string | undefined => {
   if (target.includes('#')) return undefined;
-  if (target.startsWith('/') || target === '*') return target;
+  if (target.startsWith('/')) return target;
+  if (target === '*' && method === 'OPTIONS') return '/';
   const [authority] = ABSOLUTE_FORM.exec(target) ?? [];
   if (authority === undefined || URL.parse(target) === null) return undefined;
   const rest = target.slice(authority.length);

@@ -164,6 +164,13 @@ describe('DELETE /plants/{id}', () => {
 });
 
 describe.each(changes)('%s', (method, change) => {
+  test('code 1005: a parameter that only operations on many plants have', async () => {
+    await insert('1', 'Fir', 'Abies');
+    const { status, body } = await change('1?dryRun=true');
+    expect([status, body.error, body.message]).toEqual([400, 1005, 'The parameter dryRun is not known.']);
+    expect(await service.stored('1')).toEqual({ id: '1', name: 'Fir', tag: 'Abies' });
+  });
+
   test('code 1201: a plant that does not exist is not created', async () => {
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }]) {
       const response = await change('1', headers);

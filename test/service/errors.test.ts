@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
+import { exchangeBytes } from '../support/raw-http.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
 const service = useTestService();
@@ -112,8 +113,18 @@ describe('code 1001: the content type or encoding is not supported', () => {
   });
 
   test.each(['compress', 'gzip, br', 'x', 'constructor', '__proto__'])('Content-Encoding: %s', async (encoding) => {
-    expect((await postBytes(plant(1), { ...json, 'Content-Encoding': encoding })).body.error).toBe(1001);
+    const { body, headers } = await postBytes(plant(1), { ...json, 'Content-Encoding': encoding });
+    expect([body.error, headers.get('accept-encoding')]).toEqual([1001, 'gzip, deflate, br']);
   });
+
+  test.each(['', ', identity', 'gzip,', ' ,gzip'])(
+    'but not empty members of Content-Encoding: %j',
+    async (encoding) => {
+      const body = encoding.includes('gzip') ? gzipSync(plant(1005)) : plant(1005);
+      await service.database.query('DELETE FROM plants WHERE id = 1005');
+      expect((await postBytes(body, { ...json, 'Content-Encoding': encoding })).status).toBe(200);
+    },
+  );
 
   test.each([
     'Application/JSON',
@@ -288,6 +299,19 @@ describe('paths and methods', () => {
     expect((await service.agent.options('/plants/1')).headers['accept-patch']).toBe(
       'application/merge-patch+json, application/json',
     );
+  });
+
+  test('OPTIONS * concerns the service as a whole (RFC 9110 §9.3.7); other methods of * are not allowed', async () => {
+    const ask = async (method: string) => {
+      const bytes = Buffer.from(`${method} * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      const [answer] = await exchangeBytes({ port: Number(new URL(service.baseUrl).port), bytes });
+      return answer;
+    };
+    expect(await ask('OPTIONS')).toMatchObject({
+      status: 204,
+      head: expect.stringContaining('Allow: GET, HEAD, OPTIONS'),
+    });
+    expect(JSON.parse((await ask('GET'))?.body ?? '')).toMatchObject({ error: 1006 });
   });
 });
 

@@ -127,7 +127,7 @@ test('a proxy that TRUST_PROXY trusts tells the address of the client', async ()
 
 test('probes have a line only if they fail', async () => {
   const own = await start({}, { migrated: false });
-  for (const path of ['/livez', '/readyz']) await own.agent.get(path);
+  for (const path of ['/livez', '/livez?from=probe', '/readyz']) await own.agent.get(path);
   expect(own.log.filter(({ msg }) => String(msg).startsWith('request'))).toEqual([
     expect.objectContaining({ level: 'error', path: '/readyz', status: 503 }),
   ]);

@@ -36,7 +36,7 @@ describe('a plant that was changed since it was read', () => {
     await insert(1, 'Fir', tag);
     const preconditions = { ifMatch: [entityTag(plant)] };
     await expect(repository.change({ id: 1n, change: { name: 'Oak' }, preconditions })).rejects.toThrow(
-      preconditionFailed(1n),
+      preconditionFailed(1n, preconditions),
     );
     await expect(repository.change({ id: 2n, change: { name: 'Oak' }, preconditions })).rejects.toThrow(
       plantUnknown(2n),
@@ -48,7 +48,7 @@ describe('a plant that was changed since it was read', () => {
     await insert(1, 'Fir', tag);
     const preconditions = { ifMatch: [entityTag(plant)] };
     await expect(repository.change({ id: 1n, change: 'delete', preconditions })).rejects.toThrow(
-      preconditionFailed(1n),
+      preconditionFailed(1n, preconditions),
     );
     await expect(repository.change({ id: 2n, change: 'delete', preconditions })).rejects.toThrow(plantUnknown(2n));
     expect(await stored()).toEqual([['Fir', tag]]);

@@ -93,6 +93,7 @@ describe('GET /plants/{id}', () => {
       for (const more of [{}, { 'If-None-Match': etag }]) {
         const response = await get('/plants/1', { ...headers, ...more });
         expect([response.status, response.body.error, response.headers.etag]).toEqual([412, 1204, undefined]);
+        expect(response.body.message).toContain('a proxy that compresses responses');
       }
     }
     for (const value of [etag, '*', `"x", ${etag}`]) {

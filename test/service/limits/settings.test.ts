@@ -16,7 +16,7 @@ describe('a setting', () => {
   range('setting IDEMPOTENCY_RETENTION', '999ms', '1s', '365d', '31536001');
   range('setting EXPORT_TIMEOUT', '999ms', '1s', '7d', '604801');
   range('setting REQUEST_TIMEOUT', '999ms', '1s', '1h', '3600001ms');
-  range('setting KEEP_ALIVE_TIMEOUT', '999ms', '1s', '1h', '3600001ms');
+  range('setting KEEP_ALIVE_TIMEOUT', '999ms', '1s', '1d', '86400001ms');
   range('setting SHUTDOWN_DELAY', '-1', '0', '1h', '3600001ms');
   range('setting SHUTDOWN_TIMEOUT', '999ms', '1s', '1h', '3600001ms');
   range('setting WORKERS', '0', '1', '999', '1000');
