@@ -121,6 +121,10 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: {
       meaning: 'The same as a whole URL. It takes the place of `OTEL_EXPORTER_OTLP_ENDPOINT`.',
     },
+    OTEL_EXPORTER_OTLP_PROTOCOL: { meaning: 'The service knows only this one; any other is a warning.' },
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: {
+      meaning: 'The same. It takes the place of `OTEL_EXPORTER_OTLP_PROTOCOL`.',
+    },
     OTEL_SDK_DISABLED: { meaning: '`true` switches traces off.' },
     OTEL_TRACES_EXPORTER: { meaning: '`none` switches traces off, too.' },
     OTEL_TRACES_SAMPLER: {

@@ -50,6 +50,8 @@ const variables = z.object({
   METRICS_PORT: digits(0, 65_535).optional().describe('a TCP port, 0 to 65535'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl('http://localhost:4318'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl('http://localhost:4318/v1/traces'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z.string().toLowerCase().default('http/protobuf'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: z.string().toLowerCase().optional(),
   OTEL_SDK_DISABLED: z.string().default('false'),
   OTEL_TRACES_EXPORTER: z.string().toLowerCase().default('otlp'),
   // Platforms set values that only other SDKs know. They must not stop the service (specification of OpenTelemetry).
@@ -106,6 +108,9 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   const set = Object.fromEntries(
     variableNames.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
   );
+  // Where traces are switched off, nothing else about them matters.
+  if (set.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || set.OTEL_TRACES_EXPORTER?.toLowerCase() === 'none')
+    for (const name of ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) delete set[name];
   const result = variables.safeParse(set);
   const wrong = new Set(result.error?.issues.map((issue) => issue.path[0] as VariableName));
   const lines = [...wrong].map((name) => `${name} is ${shown(name, set[name])} and must be ${expected(name)}`);
@@ -171,9 +176,15 @@ const toConfig = (values: z.infer<typeof variables>) =>
 const toTracing = (values: z.infer<typeof variables>) => {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: tracesEndpoint } = values;
   const url = tracesEndpoint ?? (endpoint && `${endpoint.replace(/\/$/, '')}/v1/traces`);
+  if (url === undefined) return undefined;
   const exporter = values.OTEL_TRACES_EXPORTER;
-  if (url === undefined || exporter === 'none' || values.OTEL_SDK_DISABLED.toLowerCase() === 'true') return undefined;
-  return { url, exporter, sampling: { sampler: values.OTEL_TRACES_SAMPLER, argument: values.OTEL_TRACES_SAMPLER_ARG } };
+  const protocol = values.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? values.OTEL_EXPORTER_OTLP_PROTOCOL;
+  return {
+    url,
+    exporter,
+    protocol,
+    sampling: { sampler: values.OTEL_TRACES_SAMPLER, argument: values.OTEL_TRACES_SAMPLER_ARG },
+  };
 };
 
 /** The configuration. Sizes are in bytes, times in milliseconds. */

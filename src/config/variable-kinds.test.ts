@@ -1,5 +1,5 @@
-import { expect, test } from '@jest/globals';
-import { parseDuration } from './variable-kinds.ts';
+import { describe, expect, test } from '@jest/globals';
+import { databaseUrl, parseDuration } from './variable-kinds.ts';
 
 test.each([
   ['0', 0],
@@ -18,3 +18,71 @@ test.each(['', 'd', '-1d', '1.5d', '30 d', '30D', '1y', '1M', '1 s', '30d ', '5m
     expect(parseDuration(text)).toBeUndefined();
   },
 );
+
+describe('databaseUrl', () => {
+  const url = databaseUrl({ mayBePooled: true });
+  const read = (text: string) => url.parse(text);
+
+  test.each([
+    'postgresql://owner:12%2F%3F%23%25%40%20%3Asecret@host:5432/db',
+    'POSTGRES://owner@[::1]:5432/db?sslmode=disable&password=12%40secret',
+    'postgresql://host',
+    'postgresql:///db?host=/run/postgresql&user=owner',
+    'postgresql://owner:s!$&(*+,;=~-_.:ecret@host/my%20db?options=-c search_path=x',
+  ])('accepts %s', (text) => {
+    expect(read(text)).toBe(new URL(text).href);
+  });
+
+  test.each([
+    [
+      'postgresql://owner:secret@/db?host=/run/postgresql',
+      'postgresql://owner:secret@localhost/db?host=/run/postgresql',
+    ],
+    ['postgresql://owner@?a=b&host=/run', 'postgresql://owner@localhost?a=b&host=/run'],
+    ['postgresql://host/db?sslrootcert=system&schema=a', 'postgresql://host/db?sslmode=verify-full&schema=a'],
+    [
+      'postgresql://host/db?sslmode=require&sslrootcert=system&sslmode=disable',
+      'postgresql://host/db?&sslmode=verify-full&',
+    ],
+  ])('reads %s as %s', (text, expected) => {
+    expect(read(text)).toBe(expected);
+  });
+
+  test.each([
+    '?SSLMODE=verify-full',
+    '?sslmode=',
+    '?a=b&sslRootCert=/a.crt',
+    '?ssl-mode=REQUIRED',
+    '?sslaccept=strict',
+    '?requiressl=1',
+    '?tls=true',
+  ])('%s would not encrypt, so it is wrong', (query) => {
+    expect(() => read(`postgresql://host/db${query}`)).toThrow();
+    expect(url.description).toMatch(/TLS by \?sslmode=, in lower case/);
+  });
+
+  test.each([
+    'postgresql://a,b/db',
+    'postgresql://owner:secret@a:5432,b:5433/db',
+    'postgresql://a,b',
+    'postgresql://owner@localhost/db?host=a,b',
+    'postgresql:///db?port=5432&host=a%2Cb',
+    'postgresql://a/db?port=5432,5433',
+    'postgresql:///db?host=a&host=b',
+    'postgresql://a/db?target_session_attrs=read-write',
+  ])('%s has several hosts: says what to use instead', (text) => {
+    expect(() => read(text)).toThrow();
+    expect(url.description).toMatch(/There must be one host, .*a proxy/);
+  });
+
+  test.each([
+    'search_path=garden',
+    'sslmode=require&currentSchema=garden',
+    'searchpath=a',
+    'current_schema=a',
+    'dbname=a',
+  ])('%s, which other drivers read: says how to name the schema', (parameter) => {
+    expect(() => read(`postgresql://owner@a/db?${parameter}`)).toThrow();
+    expect(url.description).toMatch(/ A schema is named by \?schema=/);
+  });
+});

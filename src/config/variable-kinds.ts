@@ -61,15 +61,20 @@ const isDecodable = (text: string) => {
 const withHost = (text: string) => text.replace(/^([a-z]+:\/\/[^/?#@]*@)(?=(\/[^?]*)?\?(.*&)?host=)/i, '$1localhost');
 
 /** The driver would look for a host of the name `a,b`, and ignore `target_session_attrs`. */
-const SEVERAL_HOSTS = /:\/\/([^/?@]*@)?[^/?@]*,[^/?@]*([/?]|$)|[?&](target_session_attrs=|host=[^&]*(,|%2c))/i;
+const SEVERAL_HOSTS =
+  /:\/\/([^/?@]*@)?[^/?@]*,[^/?@]*([/?]|$)|[?&](target_session_attrs=|(host|port)=[^&]*(,|%2c)|host=.*&host=)/i;
 
-/** What other drivers call `?schema=`. This one would ignore it. */
-const OTHER_SCHEMA = /[?&](search_?path|current_?schema)=/i;
+/** What other drivers call `?schema=` and the path of the URL. This one would ignore it. */
+const OTHER_NAME = /[?&](search_?path|current_?schema|dbname)=/i;
+
+/** What other drivers call `?sslmode=`. */
+const OTHER_SSL_MODE = /^(ssl[-_]mode|sslaccept|requiressl|tls)/i;
 
 /** The driver would ignore these, and not encrypt. */
 const isTlsMisspelled = (text: string): boolean =>
   [...new URL(text).searchParams].some(
-    ([name, value]) => /^ssl/i.test(name) && (name !== name.toLowerCase() || value === ''),
+    ([name, value]) =>
+      OTHER_SSL_MODE.test(name) || (/^ssl/i.test(name) && (name !== name.toLowerCase() || value === '')),
   );
 
 const SYSTEM_AUTHORITIES = /([?&])sslrootcert=system(?=&|$)/;
@@ -87,7 +92,7 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
     .transform(withHost)
     .refine((text) => isUnambiguousUrl(text, /^postgres(ql)?$/i))
     .refine((text) => mayBePooled || URL.parse(text)?.searchParams.get('pgbouncer') !== 'true')
-    .refine((text) => !SEVERAL_HOSTS.test(text) && !OTHER_SCHEMA.test(text))
+    .refine((text) => !SEVERAL_HOSTS.test(text) && !OTHER_NAME.test(text))
     .refine((text) => URL.canParse(text) && !isTlsMisspelled(text))
     // The driver cannot read every URL with spaces in its query.
     .transform((text) => new URL(withSystemAuthorities(text)).href)
@@ -99,10 +104,11 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
         'by ?schema=, and TLS by ?sslmode=, in lower case and not empty',
     );
 
-/** A URL of a service that is called over HTTP. */
+/** A URL of a service that is called over HTTP. Platforms that export over gRPC set one without a scheme. */
 export const httpUrl = (example: string) =>
   z
     .string()
+    .transform((text) => (/^[\w.-]+:\d+$/.test(text) ? `http://${text}` : text))
     .refine((text) => isUnambiguousUrl(text, /^https?$/i))
     .optional()
     .describe(`a URL such as ${example}`);

@@ -52,9 +52,11 @@ context.setGlobalContextManager(new AsyncLocalStorageContextManager());
  * Traces requests with OpenTelemetry and sends the spans to a collector: OTLP, as protobuf over HTTP. The configuration
  * sets the endpoint and the sampler; OpenTelemetry reads its other variables itself (docs/decisions/0013).
  */
-export const createTracing = ({ url, exporter: name, sampling, logger }: TracingConfig & { logger: Logger }) => {
+export const createTracing = (options: TracingConfig & { logger: Logger }) => {
+  const { url, exporter: name, protocol, sampling, logger } = options;
   logProblems(logger);
   if (name !== 'otlp') logger.warn('OTEL_TRACES_EXPORTER is not supported; otlp is used');
+  if (protocol !== 'http/protobuf') logger.warn('OTEL_EXPORTER_OTLP_PROTOCOL is not supported; http/protobuf is used');
   const exporter = new OTLPTraceExporter({ url });
   const provider = new TracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the defaults.

@@ -116,6 +116,15 @@ test.each([
   expect(service.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual(warnings);
 });
 
+test.each([
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 1],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf' }, 0],
+])('another protocol than http/protobuf is a warning: %j', async (environment, count) => {
+  await start(environment);
+  const warnings = service.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
+  expect(warnings).toEqual(Array(count).fill('OTEL_EXPORTER_OTLP_PROTOCOL is not supported; http/protobuf is used'));
+});
+
 test('a collector that does not respond does not delay the end of the service', async () => {
   await collector.stop();
   collector = await startCollector({ answers: false });
