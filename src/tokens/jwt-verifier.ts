@@ -47,8 +47,15 @@ export const createJwtVerifier = ({ jwksUrl, logger, ...expected }: JwtVerifierO
   return async (text: string): Promise<CheckedToken | undefined> => {
     if (!JWT_PATTERN.test(text)) return undefined;
     const verify = () => tryKeys(text, getKey, options);
+    const logRefusal = (error: Error) =>
+      logger.info({ reason: reasonOf(error) }, 'a token of the identity provider was refused');
     try {
       const { payload } = await verify().catch(async (error) => {
+        // All else about it is right, so the line of its request names it.
+        if (error instanceof errors.JWTExpired) {
+          logRefusal(error);
+          return error;
+        }
         // The key may be a new one without an id of its own.
         if (!isSignatureWrong(error) || (await refresh()) !== true) throw error;
         return verify();
@@ -56,7 +63,7 @@ export const createJwtVerifier = ({ jwksUrl, logger, ...expected }: JwtVerifierO
       return toToken(payload);
     } catch (error) {
       if (error instanceof StoreError) throw error;
-      logger.info({ reason: reasonOf(error as Error) }, 'a token of the identity provider was refused');
+      logRefusal(error as Error);
       return undefined;
     }
   };

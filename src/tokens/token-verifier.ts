@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
 import type { BatchLimits, ObserveQueue } from '../batching/batch-queue.ts';
 import { createLookUpQueue } from '../batching/queues.ts';
 import { type CheckedToken, hashTokenText, tokenState, type VerifiedToken } from './token.ts';
@@ -26,6 +27,7 @@ type TokenVerifierOptions = {
   tokens: Pick<TokenRepository, 'findByHashes' | 'noteUse'>;
   limits: TokenLimits;
   observeQueue?: ObserveQueue;
+  logger?: Pick<Logger, 'warn'>;
   /** Verifies tokens that do not match TOKEN_PATTERN. */
   verifyJwt?: ((text: string) => Promise<CheckedToken | undefined>) | undefined;
 };
@@ -39,6 +41,7 @@ export const createTokenVerifier = ({
   tokens,
   limits,
   observeQueue: observe,
+  logger,
   verifyJwt,
 }: TokenVerifierOptions): VerifyToken => {
   /** Concurrent lookups share a statement. */
@@ -67,8 +70,9 @@ export const createTokenVerifier = ({
     const token = await (TOKEN_PATTERN.test(text) ? lookUp(hash) : verifyJwt?.(text));
     const isFirstUse = token?.isUseNoted === false && tokenState(token) === 'valid';
     if (isFirstUse && performance.now() >= pausedUntil)
-      lastUses(token.name).catch(() => {
+      lastUses(token.name).catch((error) => {
         pausedUntil = performance.now() + NOTE_PAUSE;
+        logger?.warn({ err: error }, 'the last use of a token could not be noted');
       });
     if (token) known.set(keyOf(hash), { token, trustedUntil: performance.now() + TRUST_DURATION });
     return token;

@@ -25,7 +25,7 @@ export const createTokens = (options: TokensOptions) => {
   const { database, limits, identityProvider, rateLimit, observeQueue, logger } = options;
   const repository = createTokenRepository({ database });
   const verifyJwt = identityProvider && createJwtVerifier({ ...identityProvider, logger });
-  const verifyToken = createTokenVerifier({ tokens: repository, limits, observeQueue, verifyJwt });
+  const verifyToken = createTokenVerifier({ tokens: repository, limits, observeQueue, logger, verifyJwt });
   const requireScope = createRequireScope({
     verifyToken,
     rateLimit: rateLimit && createRateLimit({ ...rateLimit, database, limits: limits.tokens, observeQueue }),

@@ -148,6 +148,14 @@ describe('the log says why a token was refused', () => {
   });
 });
 
+test('the line of a request names its token, if that has expired', async () => {
+  expect((await send(await key.sign({ exp: now() - 10 }))).status).toBe(401);
+  expect(service.log).toContainEqual(expect.objectContaining({ status: 401, token: 'jwt:alice' }));
+  service.log.splice(0);
+  expect((await send(await key.sign({ exp: now() - 10, iss: 'https://evil.example' }))).status).toBe(401);
+  expect(service.log.find(({ status }) => status === 401)).not.toHaveProperty('token');
+});
+
 describe('a token with invalid claims: 401, code 1101', () => {
   test.each<[string, () => { [Claim in keyof JWTPayload]: unknown }]>([
     ['expired', () => ({ exp: now() - 10 })],
