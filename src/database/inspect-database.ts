@@ -20,25 +20,29 @@ export const DURABILITY = `concat_ws(', ',
   ${LOGGED_TABLES.map((name) => `CASE WHEN pg_relation_size(to_regclass('${name}_pkey'), 'init') > 0 THEN 'UNLOGGED table ${name}' END`)}
 ) AS weaknesses`;
 
-/** A column: the tables of which a policy may hide rows from the role, separated by commas. */
-export const SECURED = `concat_ws(',',
-  ${LOGGED_TABLES.map((name) => `CASE WHEN row_security_active(to_regclass('${name}')) THEN '${name}' END`)}) AS secured`;
-
 /** What requests do with the tables. Of a column is enough. */
 const USES: Record<string, string[]> = {
   plants: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   tokens: ['SELECT'],
   idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
 };
-const deniedUses = Object.entries(USES).flatMap(([table, privileges]) =>
-  privileges.map((privilege) => {
-    const may = privilege === 'DELETE' ? 'has_table_privilege' : 'has_any_column_privilege';
-    return `CASE WHEN NOT ${may}(to_regclass('${table}'), '${privilege}') THEN '${privilege} on ${table}' END`;
-  }),
+/** Such as `INSERT on plants`. */
+export const uses = Object.entries(USES).flatMap(([table, privileges]) =>
+  privileges.map((privilege) => `${privilege} on ${table}`),
 );
+const deniedUses = uses.map((use) => {
+  const [privilege, , table] = use.split(' ');
+  const may = privilege === 'DELETE' ? 'has_table_privilege' : 'has_any_column_privilege';
+  return `CASE WHEN NOT ${may}(to_regclass('${table}'), '${privilege}') THEN '${use}' END`;
+});
 
-/** A column: the privileges that the role lacks, such as `INSERT on plants`, separated by commas. */
+/** A column: the uses that the role has no privilege for, separated by commas. */
 export const DENIED = `concat_ws(', ', ${deniedUses}) AS denied`;
+
+/** A column: whether a table needs policies for the role. */
+export const SECURED = `(${Object.keys(USES)
+  .map((table) => `row_security_active(to_regclass('${table}'))`)
+  .join(' OR ')}) AS secured`;
 
 /** In ms. */
 const HOUR = 3_600_000;

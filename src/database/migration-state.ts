@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client, Pool } from 'pg';
 import { StoreError } from '../errors.ts';
-import { DENIED, DURABILITY, readFacts, SECURED } from './inspect-database.ts';
+import { DENIED, DURABILITY, readFacts, SECURED, uses } from './inspect-database.ts';
 import { assertSchemaUsable, storeSchema } from './store-schema.ts';
 
 export const migrationsFolder = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
@@ -14,7 +14,7 @@ export const migrationNames: readonly string[] = readdirSync(migrationsFolder, {
   .sort();
 
 type AppliedMigration = { name: string };
-type SessionState = { isReadOnly: boolean; weaknesses: string; secured: string; denied: string };
+type SessionState = { isReadOnly: boolean; weaknesses: string; secured: boolean; denied: string };
 
 const FROM_APPLIED = 'FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL';
 
@@ -42,7 +42,7 @@ export const readMigrationState = async (client: Client, url: string) => {
 /**
  * Checks that the database has all migrations of this release, possibly those of a newer one too, and accepts writes from the role.
  * @returns what could lose confirmed plants in a crash; see `DURABILITY`
- * @throws {StoreError} code 1502: migrations are missing, the role lacks privileges, or policies hide all rows from it
+ * @throws {StoreError} code 1502: migrations are missing, the role lacks privileges, or policies of row-level security
  * @throws an error of the driver if the database cannot be reached or written to
  */
 export const assertReadyToServe = async (pool: Pool): Promise<string> => {
@@ -58,19 +58,20 @@ export const assertReadyToServe = async (pool: Pool): Promise<string> => {
   // The server may no longer be the primary: a failed write, which changes nothing here, closes the connection to it.
   if (rows.some(({ isReadOnly }) => isReadOnly)) await pool.query('DELETE FROM plants WHERE FALSE');
   if (rows[0]?.denied) throw new StoreError('databaseNotMigrated', `The role of the service lacks ${rows[0].denied}.`);
-  if (rows[0]?.secured) await assertPolicies(pool, rows[0].secured);
+  if (rows[0]?.secured) await assertPolicies(pool);
   return rows[0]?.weaknesses ?? '';
 };
 
-/** Without a policy that lets the role read, row-level security hides all rows: lists would be empty, and no token valid. */
-const assertPolicies = async (pool: Pool, tables: string) => {
-  const { rows } = await pool.query<{ names: string | null }>(
-    `SELECT string_agg(name, ', ') AS names FROM unnest(string_to_array($1, ',')) AS name
-     WHERE NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass(name) AND polpermissive AND polcmd IN ('r', '*')
+/** Without a policy for a command, row-level security hides all rows from it: lists would be empty, and no plant deleted. */
+const assertPolicies = async (pool: Pool) => {
+  const { rows } = await pool.query<{ missing: string | null }>(
+    `SELECT string_agg(use, ', ' ORDER BY use) AS missing
+     FROM unnest($1::text[]) AS use, split_part(use, ' ', 1) AS command, to_regclass(split_part(use, ' ', 3)) AS secured
+     WHERE row_security_active(secured) AND NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = secured AND polpermissive
+       AND polcmd::text IN ('*', CASE command WHEN 'SELECT' THEN 'r' WHEN 'INSERT' THEN 'a' WHEN 'UPDATE' THEN 'w' ELSE 'd' END)
        AND EXISTS (SELECT FROM unnest(polroles) AS role WHERE role = 0 OR pg_has_role(role, 'USAGE')))`,
-    [tables],
+    [uses],
   );
-  const names = rows[0]?.names;
-  const message = `Row-level security without a policy hides all rows of ${names} from the service.`;
-  if (names) throw new StoreError('databaseNotMigrated', message);
+  const message = `No policy of row-level security allows the service ${rows[0]?.missing}.`;
+  if (rows[0]?.missing) throw new StoreError('databaseNotMigrated', message);
 };
