@@ -25,6 +25,7 @@ const USES: Record<string, string[]> = {
   plants: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   tokens: ['SELECT'],
   idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  rate_limits: ['SELECT', 'INSERT', 'UPDATE'],
 };
 /** Such as `INSERT on plants`. */
 export const uses = Object.entries(USES).flatMap(([table, privileges]) =>
@@ -33,7 +34,8 @@ export const uses = Object.entries(USES).flatMap(([table, privileges]) =>
 const deniedUses = uses.map((use) => {
   const [privilege, , table] = use.split(' ');
   const may = privilege === 'DELETE' ? 'has_table_privilege' : 'has_any_column_privilege';
-  return `CASE WHEN NOT ${may}(to_regclass('${table}'), '${privilege}') THEN '${use}' END`;
+  // NULL if there is no such table.
+  return `CASE WHEN ${may}(to_regclass('${table}'), '${privilege}') IS NOT TRUE THEN '${use}' END`;
 });
 
 /** A column: the uses that the role has no privilege for, separated by commas. */

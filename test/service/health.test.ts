@@ -112,12 +112,16 @@ describe('GET /livez and GET /readyz', () => {
       return [status, body.message];
     };
     await query(`REVOKE INSERT, DELETE ON plants FROM ${role}; REVOKE SELECT ON tokens FROM ${role};
-      REVOKE UPDATE ON idempotency_keys FROM ${role}`);
-    const missing = 'INSERT on plants, DELETE on plants, SELECT on tokens, UPDATE on idempotency_keys';
+      REVOKE UPDATE ON idempotency_keys, rate_limits FROM ${role}`);
+    const missing =
+      'INSERT on plants, DELETE on plants, SELECT on tokens, UPDATE on idempotency_keys, UPDATE on rate_limits';
     expect(await ready()).toEqual([503, `The role of the service lacks ${missing}.`]);
     await query(`GRANT INSERT (id, name, tag), DELETE ON plants TO ${role}; GRANT SELECT ON tokens TO ${role};
-      GRANT UPDATE ON idempotency_keys TO ${role}`);
+      GRANT UPDATE ON idempotency_keys, rate_limits TO ${role}`);
     expect(await ready()).toEqual([200, undefined]);
+    await query('ALTER TABLE tokens RENAME TO other');
+    expect(await ready()).toEqual([503, 'The role of the service lacks SELECT on tokens.']);
+    await query('ALTER TABLE other RENAME TO tokens');
   });
 
   test('live but not ready on a read-only database, code 1501, and the connection is closed', async () => {
