@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { assertOwner } from '../database/check-databases.ts';
-import { endWithClient, withClient } from '../database/database.ts';
+import { endWithClient, NO_TIME_LIMITS, withClient } from '../database/database.ts';
 import { assertSession } from '../database/database-url.ts';
 import { isDistributed } from '../database/distribution.ts';
 import { OperationalError } from '../errors.ts';
@@ -44,7 +44,7 @@ const withFacts = <Result>(url: string, slot: string, use: (client: Client, fact
   assertSession(url, 'Following changes');
   return withClient(url, async (client) => {
     // A slot is created when all transactions that run at that time have ended.
-    await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
+    await client.query(`${NO_TIME_LIMITS}; SET lock_timeout = 0`);
     if (await isDistributed(async (sql) => (await client.query(sql)).rows)) throw problem('citus', slot);
     const { rows } = await client.query<Facts>(FACTS, [slot, PUBLICATION]);
     return use(client, rows[0] as Facts);

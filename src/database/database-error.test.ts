@@ -154,7 +154,8 @@ test('only data exceptions, violated constraints, exceeded limits and exceptions
 });
 
 test('distinguishes a statement timeout from a broken connection', () => {
-  expect([isStatementTimeout(own('57014')), isStatementTimeout(ofRawQuery('57014'))]).toEqual([true, true]);
+  for (const code of ['57014', '25P04'])
+    expect([isStatementTimeout(own(code)), isStatementTimeout(ofRawQuery(code))]).toEqual([true, true]);
   expect([isStatementTimeout(own('57P01')), isStatementTimeout(ofRawQuery('ECONNRESET'))]).toEqual([false, false]);
 });
 

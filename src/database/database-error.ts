@@ -92,8 +92,11 @@ const hasCode = (pattern: RegExp) => (error: unknown) => errorCodes(error).some(
  */
 export const isUniqueViolation = hasCode(/^(P2002|23505)$/);
 
-/** PostgreSQL canceled a statement after `statement_timeout` (57014, as for pg_cancel_backend). */
-export const isStatementTimeout = hasCode(/^57014$/);
+/**
+ * PostgreSQL canceled a statement after `statement_timeout` (57014, as for pg_cancel_backend), or ended the session after
+ * `transaction_timeout`, which leaves the outcome of a write unknown.
+ */
+export const isStatementTimeout = hasCode(/^(57014|25P04)$/);
 
 /**
  * The error of a write on Citus. It may be committed if the coordinator canceled it while a worker committed (57014), or lost the

@@ -71,6 +71,11 @@ export const endWithClient = async (client: Pick<ClientBase, 'query'>): Promise<
   await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`).catch(() => {});
 };
 
+/** Lifts the time limits of a role or database, which would end a long task. Some limits do not exist in older versions. */
+export const NO_TIME_LIMITS = `
+  SELECT set_config(name, '0', FALSE) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
+
 /** A connection must be open after this many intervals. */
 const CONNECT_INTERVALS = 5;
 

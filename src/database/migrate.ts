@@ -8,7 +8,7 @@ import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { type Client, Pool } from 'pg';
 import { OperationalError } from '../errors.ts';
-import { COMMAND_CONNECT_TIMEOUT, endWithClient, keepAlive, withClient } from './database.ts';
+import { COMMAND_CONNECT_TIMEOUT, endWithClient, keepAlive, NO_TIME_LIMITS, withClient } from './database.ts';
 import { isLockTimeout } from './database-error.ts';
 import { assertSession, quoteIdentifier, sessionUrl } from './database-url.ts';
 import { TABLES } from './inspect-database.ts';
@@ -82,8 +82,7 @@ const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   // The engine holds its lock until its connection closes.
   await using _connection = { [Symbol.asyncDispose]: () => pool.end() };
   await endWithClient(pool);
-  // PostgreSQL has it from 17 on.
-  await pool.query("SELECT set_config(name, '0', FALSE) FROM pg_settings WHERE name = 'transaction_timeout'");
+  await pool.query(NO_TIME_LIMITS);
   // The engine refuses to start in a schema with tables that it does not know.
   const { rows } = await pool.query<{ tablename: string }>(
     'SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename <> ALL($2)',

@@ -2,7 +2,7 @@ import { addAbortListener } from 'node:events';
 import type { Client } from 'pg';
 import { OperationalError } from '../errors.ts';
 import { assertOwner } from './check-databases.ts';
-import { endWithClient, withClient } from './database.ts';
+import { endWithClient, NO_TIME_LIMITS, withClient } from './database.ts';
 import { assertSession } from './database-url.ts';
 
 /**
@@ -66,7 +66,7 @@ const withOwner = async <Result>(url: string, use: (client: Client) => Promise<R
   assertSession(url, 'Changing the search index');
   return withClient(url, async (client) => {
     // A large table takes minutes, and so may transactions that PostgreSQL has to wait for.
-    await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET client_min_messages = warning');
+    await client.query(`${NO_TIME_LIMITS}; SET lock_timeout = 0; SET client_min_messages = warning`);
     await assertOwner(client);
     const { rows } = await client.query<{ isAlone: boolean }>('SELECT pg_try_advisory_lock($1) AS "isAlone"', [LOCK]);
     if (!rows[0]?.isAlone)

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { PoolClient, QueryResult } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { createPool, endWithClient, withClient } from '../database/database.ts';
+import { createPool, endWithClient, NO_TIME_LIMITS, withClient } from '../database/database.ts';
 import { toCitusWriteError } from '../database/database-error.ts';
 import { isPooled } from '../database/database-url.ts';
 import { socketOf } from '../database/silence-timeout.ts';
@@ -26,11 +26,6 @@ type SessionsOptions = ImportDatabase & {
 
 const NEEDS_SESSION =
   'Imports need DIRECT_URL, a URL of PostgreSQL without a pooler, which the operator of the service has not set.';
-
-/** The time limits of a role or database, which would end an import. Some do not exist in older versions. */
-const NO_TIME_LIMITS = `
-  SELECT set_config(name, '0', FALSE) FROM pg_settings
-  WHERE name IN ('statement_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
 /** The connections of imports. They are not those of requests, so that no request waits for one. */
 export const createImportSessions = (options: SessionsOptions) => {

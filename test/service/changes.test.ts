@@ -11,9 +11,9 @@ import { waitUntil } from '../support/wait-until.ts';
 const SLOT = 'changes_test';
 const ACTIVE = 'SELECT FROM pg_replication_slots WHERE active';
 /** In ms. */
-const STATEMENT_TIMEOUT = 500;
+const TIME_LIMIT = 500;
 const WAITS_LONG = `SELECT FROM pg_stat_activity
-  WHERE query LIKE 'SELECT pg_create_logical%' AND clock_timestamp() > query_start + interval '${STATEMENT_TIMEOUT} ms'`;
+  WHERE query LIKE 'SELECT pg_create_logical%' AND clock_timestamp() > query_start + interval '${TIME_LIMIT} ms'`;
 /** Rows of 1 kB: more than arrive at once. */
 const ROWS = 500;
 
@@ -167,24 +167,27 @@ test('a slot is created once, and cannot be followed if nothing publishes the pl
   expect(await create()).toBe(true);
 });
 
-test('a slot waits for the transactions that run, whatever statement_timeout the role has', async () => {
-  await drop();
-  const url = `${server.postgres.url}?statement_timeout=${STATEMENT_TIMEOUT}`;
-  const other = new Client({ connectionString: server.postgres.url });
-  await other.connect();
-  try {
-    await other.query('BEGIN; CREATE TABLE other ()');
-    let hasEnded = false;
-    const creating = retryConnecting(() => createSlot(url, SLOT)).finally(() => {
-      hasEnded = true;
-    });
-    await waitUntil('more than that time', async () => hasEnded || (await query(WAITS_LONG)).length > 0);
-    await other.query('ROLLBACK');
-    expect(await creating).toBe(true);
-  } finally {
-    await other.end();
-  }
-});
+test.each(['statement_timeout', 'transaction_timeout'])(
+  'a slot waits for the transactions that run, whatever %s the role has',
+  async (limit) => {
+    await drop();
+    const url = `${server.postgres.url}?options=-c%20${limit}=${TIME_LIMIT}`;
+    const other = new Client({ connectionString: server.postgres.url });
+    await other.connect();
+    try {
+      await other.query('BEGIN; CREATE TABLE other ()');
+      let hasEnded = false;
+      const creating = retryConnecting(() => createSlot(url, SLOT)).finally(() => {
+        hasEnded = true;
+      });
+      await waitUntil('more than that time', async () => hasEnded || (await query(WAITS_LONG)).length > 0);
+      await other.query('ROLLBACK');
+      expect(await creating).toBe(true);
+    } finally {
+      await other.end();
+    }
+  },
+);
 
 test('a signal that comes before the stream has begun ends it', async () => {
   const { read, end } = follow();

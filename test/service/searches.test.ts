@@ -94,6 +94,15 @@ describe('a search that takes too long', () => {
     expect([status, body]).toEqual([503, tooSlow]);
   });
 
+  test('also if a transaction_timeout ends it', async () => {
+    await start();
+    await service.database.query(`CREATE OR REPLACE VIEW plants AS SELECT * FROM stored
+      WHERE set_config('transaction_timeout', '100', TRUE) IS NULL OR pg_advisory_lock_shared(1) IS NOT NULL`);
+    const { status, body } = await search();
+    expect([status, body]).toEqual([503, tooSlow]);
+    expect(service.log.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
   test('gets its response by the deadline, even if it had to wait first', async () => {
     const DATABASE_CONNECTIONS = '2';
     const { searches } = limitRequests(readConfig({ DATABASE_CONNECTIONS }));

@@ -17,10 +17,10 @@ const drift = () => spawnSync(process.execPath, ['test/support/schema-drift.ts',
 const NO_DRIFT = { stdout: '-- This is an empty migration.\n', status: 0 };
 
 /** Holds a snapshot, for which CREATE INDEX CONCURRENTLY has to wait. */
-const openSnapshot = async () => {
+const openSnapshot = async (setting = '') => {
   const client = new Client({ connectionString: database.url });
   await client.connect();
-  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+  await client.query(`${setting}; BEGIN ISOLATION LEVEL REPEATABLE READ`);
   await client.query('SELECT FROM plants');
   return client;
 };
@@ -56,10 +56,13 @@ test('create replaces an index that an interrupted creation left', async () => {
   expect(await indexes()).toEqual([{ indisvalid: true }]);
 });
 
-const creations = async () => {
+const creations = async (condition = 'TRUE') => {
   const running = "state = 'active' AND query LIKE '%CREATE INDEX CONCURRENTLY%' AND pid <> pg_backend_pid()";
-  return (await database.query(`SELECT FROM pg_stat_activity WHERE ${running} AND datname = current_database()`))
-    .length;
+  return (
+    await database.query(
+      `SELECT FROM pg_stat_activity WHERE ${running} AND ${condition} AND datname = current_database()`,
+    )
+  ).length;
 };
 const LEFT =
   'This can leave an incomplete search index, which slows down writes: run search-index create again, or search-index drop.';
@@ -105,6 +108,15 @@ test('a creation that an administrator cancels says what it leaves', async () =>
   } finally {
     await snapshot.end();
   }
+});
+
+test('no transaction_timeout of the role or database ends a creation', async () => {
+  await database.administer(`ALTER DATABASE ${database.name} SET transaction_timeout = '300ms'`);
+  const snapshot = await openSnapshot('SET transaction_timeout = 0');
+  const creating = searchIndex('create');
+  await waitUntil('more than that time', async () => (await creations("now() - query_start > '500 ms'")) > 0);
+  await snapshot.end();
+  expect(await creating).toMatchObject({ code: 0, stdout: 'Created the search index.\n' });
 });
 
 test('another role than the owner gets one line that names the owner', async () => {
