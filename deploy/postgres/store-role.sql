@@ -41,6 +41,10 @@ BEGIN
     ALTER ROLE plant_store_server SET statement_timeout = '6s';
     ALTER ROLE plant_store_server SET lock_timeout = '400ms';
   END IF;
+  IF NOT (SELECT rolcanlogin FROM pg_roles WHERE rolname = 'plant_store_server') THEN
+    RAISE EXCEPTION 'The role plant_store_server may not log in.'
+      USING HINT = 'As a superuser run: ALTER ROLE plant_store_server LOGIN';
+  END IF;
   IF pg_has_role('plant_store_server', store.owner, 'MEMBER') THEN
     RAISE EXCEPTION 'The role plant_store_server owns the tables, as a superuser, a member of their owner or their owner itself.'
       USING HINT = 'The service must connect as a role that owns nothing.';
@@ -49,8 +53,8 @@ BEGIN
   -- Before PostgreSQL 15, every role could create tables in the schema public.
   EXECUTE format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC', store.schema);
   EXECUTE format('GRANT USAGE ON SCHEMA %I TO plant_store_server', store.schema);
-  -- Some imports keep the ids of earlier rows in a temporary table. By default every role may create temporary tables.
-  EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO plant_store_server', current_database());
+  -- Some imports keep the ids of earlier rows in a temporary table. By default every role has both privileges.
+  EXECUTE format('GRANT CONNECT, TEMPORARY ON DATABASE %I TO plant_store_server', current_database());
   -- Not ALL TABLES: others may have tables in the same schema.
   FOR owned IN
     SELECT oid::regclass AS name, relkind FROM pg_class
@@ -77,8 +81,10 @@ BEGIN
     RAISE EXCEPTION 'The role plant_store_server may not use the schema %.', store.schema
       USING HINT = format('As the owner of the schema or a superuser run: GRANT USAGE ON SCHEMA %I TO plant_store_server', store.schema);
   END IF;
-  IF NOT has_database_privilege('plant_store_server', current_database(), 'TEMPORARY') THEN
-    RAISE EXCEPTION 'The role plant_store_server may not create temporary tables.'
-      USING HINT = format('As the owner of the database or a superuser run: GRANT TEMPORARY ON DATABASE %I TO plant_store_server', current_database());
+  -- Of several privileges in one text, one is enough.
+  IF NOT (has_database_privilege('plant_store_server', current_database(), 'CONNECT')
+      AND has_database_privilege('plant_store_server', current_database(), 'TEMPORARY')) THEN
+    RAISE EXCEPTION 'The role plant_store_server may not connect to the database, or may not create temporary tables in it.'
+      USING HINT = format('As the owner of the database or a superuser run: GRANT CONNECT, TEMPORARY ON DATABASE %I TO plant_store_server', current_database());
   END IF;
 END $$;

@@ -177,6 +177,31 @@ describe('deploy/postgres/store-role.sql refuses, and changes nothing', () => {
     await database.administer(`CREATE ROLE ${other} LOGIN; GRANT ${owner} TO ${other}`);
     await expect(run(owner)).rejects.toThrow(/owns the tables/);
   });
+
+  test('a role of the service that may not log in', async () => {
+    await migrate();
+    await database.administer(`CREATE ROLE ${other}`);
+    await expect(run(owner)).rejects.toThrow(/may not log in/);
+  });
+
+  test('a database whose owner lets nobody else connect; it works on one of the owner of the tables', async () => {
+    await migrate();
+    const { name } = another;
+    await another.administer(
+      `ALTER DATABASE ${name} OWNER TO CURRENT_USER; REVOKE ALL ON DATABASE ${name} FROM PUBLIC`,
+    );
+    await another.administer(`GRANT CONNECT, TEMPORARY ON DATABASE ${name} TO ${owner}`);
+    await expect(run(owner)).rejects.toMatchObject({
+      message: expect.stringMatching(/may not connect to the database/),
+      hint: expect.stringContaining(`GRANT CONNECT, TEMPORARY ON DATABASE ${name} TO ${other}`),
+    });
+    await another.administer(`ALTER DATABASE ${name} OWNER TO ${owner}`);
+    await run(owner);
+    for (const privilege of ['CONNECT', 'TEMPORARY'])
+      expect(
+        await another.query(`SELECT has_database_privilege('${other}', '${name}', '${privilege}') AS may`),
+      ).toEqual([{ may: true }]);
+  });
 });
 
 test('store-role.sql leaves tables of others in the schema alone, and grants those of another schema', async () => {
