@@ -125,7 +125,9 @@ export const createCluster = ({ dataDir, binaries, account, walLevel }: ClusterO
   /** Paths are relative to the data folder, because pg_ctl puts them into a shell command without escaping. */
   const run = async (program: keyof Binaries, ...options: string[]) => {
     // Ctrl-C also reaches pg_ctl, and would end a stop of PostgreSQL. The others handle it themselves.
-    const words = ['-c', 'trap "" INT; LC_ALL=C exec "$0" "$@"', binaries[program], ...options];
+    // A server too takes these variables, which the shell may have for clients, and does not start if it finds them wrong.
+    const script = 'trap "" INT; unset PGPORT PGCLIENTENCODING PGDATESTYLE; LC_ALL=C exec "$0" "$@"';
+    const words = ['-c', script, binaries[program], ...options];
     await promisify(execFile)('sh', words, { ...account, cwd: dataDir }).catch(({ stderr, message }) => {
       const log = existsSync(startLog) ? `${readFileSync(startLog, 'utf8')}See also ${join(directory, 'log')}.` : '';
       throw new OperationalError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}\n${log}`.trim());

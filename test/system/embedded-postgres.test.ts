@@ -70,6 +70,9 @@ test('the store and its commands ignore what the shell sets for other PostgreSQL
     PGHOST: '/nothing',
     PGDATABASE: 'nothing',
     PGSSLNEGOTIATION: 'direct',
+    PGPORT: '5432,5433',
+    PGCLIENTENCODING: 'auto',
+    PGDATESTYLE: 'nothing',
   };
   const store = await startStore({ DATA_DIR: folder.path, ...others });
   expect((await fetch(`${store.url}/readyz`)).status).toBe(200);
