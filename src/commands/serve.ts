@@ -32,7 +32,7 @@ export const serve = async (config: Config): Promise<void> => {
     for (const { facts } of databases) if (facts) watchDurability(facts.weaknesses);
     for (const { variable, failure: err } of databases)
       if (err) logger.error({ variable, err }, 'the database cannot be reached');
-    for (const obstacle of findObstacles(databases)) logger.warn(obstacle);
+    for (const obstacle of findObstacles(databases, { isMigrated: isProduction })) logger.warn(obstacle);
     // Before the service, which nothing would stop if this fails.
     const token = isProduction ? undefined : await ensureLocalToken(databaseUrl, dataFolder(config));
     const server =

@@ -10,6 +10,8 @@ const found = (facts: Partial<DatabaseFacts>, url = URL) => {
     mayCreateTemporary: true,
     ignoresCase: true,
     isolation: 'read committed',
+    tables: { plants: 'public' },
+    searchPath: 'garden',
     statementTimeout: 5000,
   };
   return { url, facts: { ...right, ...facts } as DatabaseFacts };
@@ -31,9 +33,18 @@ test.each([
   ['none if the URL sets the time limit', [found({ statementTimeout: 7 }, `${URL}?statement_timeout=7`)], []],
   ['no temporary tables', [found({}, POOLER), found({ mayCreateTemporary: false })], [TEMPORARY]],
   ['a locale', [found({ ignoresCase: false })], [expect.stringMatching(/^searches by name take É and é/)]],
+  [
+    'no table',
+    [found({ tables: {} })],
+    [expect.stringMatching(/^no schema of the search_path \(garden\) has a table/)],
+  ],
   ['a weaker isolation', [found({ isolation: 'read uncommitted' })], []],
   ['a stricter one', [found({ isolation: 'repeatable read' })], [expect.stringMatching(REPEATABLE)]],
   ['the strictest', [found({ isolation: 'serializable' })], [expect.stringContaining('isolation is serializable')]],
 ])('what keeps requests from working: %s', (_title, databases, expected) => {
-  expect(findObstacles(databases)).toEqual(expected);
+  expect(findObstacles(databases, { isMigrated: true })).toEqual(expected);
+});
+
+test('a migration has created the tables since', () => {
+  expect(findObstacles([found({ tables: {} })], { isMigrated: false })).toEqual([]);
 });

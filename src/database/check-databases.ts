@@ -91,10 +91,21 @@ export const assertTimeLimits = ({ url, facts }: Omit<InspectedDatabase, 'variab
   );
 };
 
-/** @returns why requests will fail, or searches miss plants, for the log. Imports use the last of the databases */
-export const findObstacles = (databases: readonly Omit<InspectedDatabase, 'variable'>[]): string[] => {
+/**
+ * @param isMigrated no migration has created tables since the databases were inspected
+ * @returns why requests will fail, or searches miss plants, for the log. Imports use the last of the databases
+ */
+export const findObstacles = (
+  databases: readonly Omit<InspectedDatabase, 'variable'>[],
+  { isMigrated }: Pick<DatabasesOptions, 'isMigrated'>,
+): string[] => {
   const [facts, forImports] = [databases[0]?.facts, databases.at(-1)];
   return [
+    isMigrated &&
+      facts &&
+      !facts.tables.plants &&
+      `no schema of the search_path (${facts.searchPath}) has a table plants. Run plant-store migrate, or if it has been run, set the ` +
+        `search_path to its schema: ALTER ROLE ${quoteIdentifier(facts.role)} SET search_path, or ?schema= in the URL`,
     databases[0]?.facts &&
       losesParameters(databases[0].url, databases[0].facts) &&
       `a pooler drops time limits. If it is in transaction mode, requests will fail: ${POOLER_ADVICE}`,
