@@ -85,4 +85,11 @@ describe('databaseUrl', () => {
     expect(() => read(`postgresql://owner@a/db?${parameter}`)).toThrow();
     expect(url.description).toMatch(/ A schema is named by \?schema=/);
   });
+
+  test.each(['pg_foo', 'pg_temp', 'é'.repeat(32)])('a schema that PostgreSQL does not take: %s', (schema) => {
+    expect(() => read(`postgresql://owner@a/db?schema=${schema}`)).toThrow();
+    expect(url.description).toContain(' ?schema= (at most 63 bytes, and not pg_…)');
+    const possible = `postgresql://owner@a/db?schema=PG_${schema.slice(0, -2)}`;
+    expect(read(possible)).toBe(new URL(possible).href);
+  });
 });

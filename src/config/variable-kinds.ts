@@ -70,6 +70,12 @@ const OTHER_NAME = /[?&](search_?path|current_?schema|dbname)=/i;
 /** What other drivers call `?sslmode=`. */
 const OTHER_SSL_MODE = /^(ssl[-_]mode|sslaccept|requiressl|tls)/i;
 
+/** PostgreSQL reserves names with this beginning, and would cut longer ones. */
+const isSchemaPossible = (text: string): boolean => {
+  const schema = new URL(text).searchParams.get('schema') ?? '';
+  return !schema.startsWith('pg_') && Buffer.byteLength(schema) <= 63;
+};
+
 /** The driver would ignore these, and not encrypt. */
 const isTlsMisspelled = (text: string): boolean =>
   [...new URL(text).searchParams].some(
@@ -93,7 +99,7 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
     .refine((text) => isUnambiguousUrl(text, /^postgres(ql)?$/i))
     .refine((text) => mayBePooled || URL.parse(text)?.searchParams.get('pgbouncer') !== 'true')
     .refine((text) => !SEVERAL_HOSTS.test(text) && !OTHER_NAME.test(text))
-    .refine((text) => URL.canParse(text) && !isTlsMisspelled(text))
+    .refine((text) => URL.canParse(text) && !isTlsMisspelled(text) && isSchemaPossible(text))
     // The driver cannot read every URL with spaces in its query.
     .transform((text) => new URL(withSystemAuthorities(text)).href)
     .optional()
@@ -101,7 +107,7 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
       `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? '' : ', without pgbouncer=true'}. In the user and ` +
         'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40). There must be one host, and no ' +
         'target_session_attrs: for several servers, use an address that leads to the primary, such as that of a proxy. A schema is named ' +
-        'by ?schema=, and TLS by ?sslmode=, in lower case and not empty',
+        'by ?schema= (at most 63 bytes, and not pg_…), and TLS by ?sslmode=, in lower case and not empty',
     );
 
 /** A URL of a service that is called over HTTP. Platforms that export over gRPC set one without a scheme. */
