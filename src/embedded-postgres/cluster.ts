@@ -122,6 +122,12 @@ export const createCluster = ({ dataDir, binaries, account, walLevel }: ClusterO
   const passwordFile = join(dataDir, 'postgres-password');
   const startLog = join(directory, 'start.log');
 
+  /** With a slot PostgreSQL does not start without the setting, and says so only in its log. */
+  const slotAdvice = () =>
+    walLevel !== 'logical' && readdirSync(join(directory, 'pg_replslot')).length > 0
+      ? ' It has slots, which need EMBEDDED_WAL_LEVEL=logical.'
+      : '';
+
   /** Paths are relative to the data folder, because pg_ctl puts them into a shell command without escaping. */
   const run = async (program: keyof Binaries, ...options: string[]) => {
     // Ctrl-C also reaches pg_ctl, and would end a stop of PostgreSQL. The others handle it themselves.
@@ -129,7 +135,9 @@ export const createCluster = ({ dataDir, binaries, account, walLevel }: ClusterO
     const script = 'trap "" INT; unset PGPORT PGCLIENTENCODING PGDATESTYLE; LC_ALL=C exec "$0" "$@"';
     const words = ['-c', script, binaries[program], ...options];
     await promisify(execFile)('sh', words, { ...account, cwd: dataDir }).catch(({ stderr, message }) => {
-      const log = existsSync(startLog) ? `${readFileSync(startLog, 'utf8')}See also ${join(directory, 'log')}.` : '';
+      const log = existsSync(startLog)
+        ? `${readFileSync(startLog, 'utf8')}See also ${join(directory, 'log')}.${slotAdvice()}`
+        : '';
       throw new OperationalError(`PostgreSQL's ${program} failed: ${stderr?.trim() || message}\n${log}`.trim());
     });
   };

@@ -183,6 +183,22 @@ describe('leaseEmbeddedPostgres', () => {
     expect(stderr).toMatch(/PostgreSQL's pg_ctl failed.*unrecognized configuration parameter "nonsense"/s);
     expect(stderr).toContain(`See also ${join(folder.path, 'postgres', 'log')}.\n`);
   });
+
+  test('if a slot keeps it from starting, the message names the setting', async () => {
+    const { url, release } = await leaseEmbeddedPostgres(folder.path, 'logical');
+    await query(url, "SELECT pg_create_logical_replication_slot('mirror', 'pgoutput')");
+    await release();
+    const { code, stderr } = await runCommand(['token', 'list'], { DATA_DIR: folder.path });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/ It has slots, which need EMBEDDED_WAL_LEVEL=logical\.\n$/),
+    ]);
+    expect(await runCommand(['token', 'list'], { DATA_DIR: folder.path, EMBEDDED_WAL_LEVEL: 'logical' })).toMatchObject(
+      {
+        code: 0,
+      },
+    );
+  });
 });
 
 /** Runs the command line as another account. */
