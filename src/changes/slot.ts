@@ -48,16 +48,15 @@ const withFacts = <Result>(url: string, slot: string, use: (client: Client, fact
     if (await isDistributed(async (sql) => (await client.query(sql)).rows)) throw problem('citus', slot);
     const { rows } = await client.query<Facts>(FACTS, [slot, PUBLICATION]);
     return use(client, rows[0] as Facts);
-  }).catch((error) => {
-    throw explainSlotError(error, slot);
-  });
+  }).catch((error) => Promise.reject(explainSlotError(error, slot)));
 };
 
-/** Creates what is missing. @returns whether the slot was missing. @throws {OperationalError} errors of PostgreSQL */
+/** Creates what is missing. @returns whether the slot was. @throws {OperationalError} it lacks changes; errors of PostgreSQL */
 export const createSlot = (url: string, slot: string): Promise<boolean> =>
   withFacts(url, slot, async (client, { hasPublication, isPublished, position }) => {
     await endWithClient(client);
     await assertOwner(client);
+    if (position !== null && !isPublished) throw problem('unpublished', slot);
     // Before the slot, because PostgreSQL reads the publication as it was at the time of each change.
     const verb = hasPublication ? `ALTER PUBLICATION ${PUBLICATION} ADD` : `CREATE PUBLICATION ${PUBLICATION} FOR`;
     if (!isPublished) await client.query(`${verb} TABLE plants`);
