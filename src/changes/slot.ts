@@ -7,19 +7,20 @@ import { OperationalError } from '../errors.ts';
 
 /** One for all slots, and for other subscribers. */
 export const PUBLICATION = 'plant_store';
-/** `table`: the object id of plants. `position`: up to where the slot is confirmed, in bytes; null if there is no such slot. */
-type Facts = { table: number; hasPublication: boolean; isPublished: boolean; position: string | null };
+/** `table`: the object id of plants. `isPublished`: with all changes. `position`: where the slot is confirmed, in bytes; null: there is none. */
+type Facts = { table: number; hasPublication: boolean; isPublished: boolean | null; position: string | null };
 const FACTS = `
   SELECT 'plants'::regclass::oid AS table, EXISTS (SELECT FROM pg_publication WHERE pubname = $2) AS "hasPublication",
-    'plants'::regclass IN (SELECT format('%I.%I', schemaname, tablename)::regclass
-      FROM pg_publication_tables WHERE pubname = $2) AS "isPublished",
+    (SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate AND to_jsonb(t) ->> 'rowfilter' IS NULL
+        AND to_jsonb(t) -> 'attnames' @> '["name", "tag"]' IS NOT FALSE FROM pg_publication JOIN pg_publication_tables AS t USING (pubname)
+      WHERE CASE pubname WHEN $2 THEN format('%I.%I', schemaname, tablename)::regclass = 'plants'::regclass END) AS "isPublished",
     (SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots
       WHERE slot_name = $1 AND plugin = 'pgoutput' AND database = current_database()) AS position`;
 const CREATE = 'Create it with --create, and then export all plants again: earlier changes are not in it.';
 /** By PostgreSQL's SQLSTATE, or a name. */
 const PROBLEMS: Record<string, string> = {
   citus: 'Changes cannot be followed on Citus: each worker logs its own commits, and nothing orders those of several.',
-  unpublished: `The publication ${PUBLICATION} lacks the table plants. Drop the slot SLOT with --drop. ${CREATE}`,
+  unpublished: `The publication ${PUBLICATION} lacks changes of plants. Drop it if it exists, and the slot SLOT with --drop. ${CREATE}`,
   wal_level: 'Changes need wal_level = logical. Set it as docs/how-to/follow-changes.md says, and restart PostgreSQL.',
   42501: 'The role needs REPLICATION (ALTER ROLE … REPLICATION), and for --create also CREATE on the database.',
   42704: `There is no slot SLOT. After a failover it may be gone. ${CREATE}`,
@@ -56,7 +57,7 @@ export const createSlot = (url: string, slot: string): Promise<boolean> =>
   withFacts(url, slot, async (client, { hasPublication, isPublished, position }) => {
     await endWithClient(client);
     await assertOwner(client);
-    if (position !== null && !isPublished) throw problem('unpublished', slot);
+    if (isPublished === false || (position && !isPublished)) throw problem('unpublished', slot);
     // Before the slot, because PostgreSQL reads the publication as it was at the time of each change.
     const verb = hasPublication ? `ALTER PUBLICATION ${PUBLICATION} ADD` : `CREATE PUBLICATION ${PUBLICATION} FOR`;
     if (!isPublished) await client.query(`${verb} TABLE plants`);

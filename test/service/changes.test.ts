@@ -161,7 +161,7 @@ test('a slot is created once, and cannot be followed if nothing publishes the pl
   expect(await create()).toBe(false);
   await query('DROP PUBLICATION plant_store');
   for (const attempt of [() => follow().end(), create])
-    await expect(attempt()).rejects.toThrow(/^The publication plant_store lacks the table plants\./);
+    await expect(attempt()).rejects.toThrow(/^The publication plant_store lacks changes of plants\./);
   await drop();
   await expect(drop()).rejects.toThrow(`There is no slot ${SLOT}.`);
   await expect(follow().end()).rejects.toThrow(`There is no slot ${SLOT}.`);
@@ -205,6 +205,20 @@ test('a publication of all tables serves as well', async () => {
   await query('TRUNCATE plants, idempotency_keys');
   expect(await readLines(2)).toEqual([{ change: 'created', id: 1, name: 'Fir', tag: null }, { change: 'emptied' }]);
   await query('DROP PUBLICATION plant_store');
+});
+
+test.each([
+  "FOR TABLE plants WITH (publish = 'insert, update, delete')",
+  'FOR TABLE plants WHERE (id > 0)',
+  'FOR TABLE plants (id, name)',
+])('a publication that leaves something out is refused: %s', async (publication) => {
+  await query('DROP PUBLICATION plant_store');
+  await query(`CREATE PUBLICATION plant_store ${publication}`);
+  await expect(follow().end()).rejects.toThrow(/^The publication plant_store lacks changes of plants\./);
+  await drop();
+  await expect(create()).rejects.toThrow(/^The publication plant_store lacks changes of plants\./);
+  await query('DROP PUBLICATION plant_store');
+  expect(await create()).toBe(true);
 });
 
 test('a database that accepts no connections says nothing about the slot', () => {
