@@ -57,9 +57,13 @@ export const assertReadyToServe = async (pool: Pool): Promise<string> => {
   }
   // The server may no longer be the primary: a failed write, which changes nothing here, closes the connection to it.
   if (rows.some(({ isReadOnly }) => isReadOnly)) await pool.query('DELETE FROM plants WHERE FALSE');
-  if (rows[0]?.denied) throw new StoreError('databaseNotMigrated', `The role of the service lacks ${rows[0].denied}.`);
-  if (rows[0]?.secured) await assertPolicies(pool);
-  return rows[0]?.weaknesses ?? '';
+  const { denied, secured, weaknesses = '' } = rows[0] ?? {};
+  if (denied) {
+    const message = `The role of the service lacks ${denied}, or there is no such table.`;
+    throw new StoreError('databaseNotMigrated', message);
+  }
+  if (secured) await assertPolicies(pool);
+  return weaknesses;
 };
 
 /** Without a policy for a command, row-level security hides all rows from it: lists would be empty, and no plant deleted. */

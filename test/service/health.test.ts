@@ -115,12 +115,12 @@ describe('GET /livez and GET /readyz', () => {
       REVOKE UPDATE ON idempotency_keys, rate_limits FROM ${role}`);
     const missing =
       'INSERT on plants, DELETE on plants, SELECT on tokens, UPDATE on idempotency_keys, UPDATE on rate_limits';
-    expect(await ready()).toEqual([503, `The role of the service lacks ${missing}.`]);
+    expect(await ready()).toEqual([503, `The role of the service lacks ${missing}, or there is no such table.`]);
     await query(`GRANT INSERT (id, name, tag), DELETE ON plants TO ${role}; GRANT SELECT ON tokens TO ${role};
       GRANT UPDATE ON idempotency_keys, rate_limits TO ${role}`);
     expect(await ready()).toEqual([200, undefined]);
     await query('ALTER TABLE tokens RENAME TO other');
-    expect(await ready()).toEqual([503, 'The role of the service lacks SELECT on tokens.']);
+    expect(await ready()).toEqual([503, 'The role of the service lacks SELECT on tokens, or there is no such table.']);
     await query('ALTER TABLE other RENAME TO tokens');
   });
 
