@@ -14,7 +14,7 @@ import { failToWrite, formatOf, formatOption, importFormats, STDIO } from './bul
 import { type FilesOutcome, type Importer, importFiles, sizeOfAll, summarizeAsText } from './import-files.ts';
 import { withDatabaseImporter } from './import-to-database.ts';
 import { createRemoteImporter } from './import-to-service.ts';
-import { parseAs, parseEncoding } from './option-parsers.ts';
+import { parseAs, parseEncoding, parseFile } from './option-parsers.ts';
 import { note, print } from './output.ts';
 import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
@@ -47,7 +47,7 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
       parseAs(importQuerySchema.shape.maxErrors),
       DEFAULT_MAX_ERRORS,
     )
-    .option('--errors <file>', 'write the errors of the failed rows to a file, one JSON object per line')
+    .option('--errors <file>', 'write the errors of the failed rows to a file, one JSON object per line', parseFile)
     .option(
       '--delimiter <character>',
       'delimiter of CSV: a comma, a semicolon or "tab" (default: recognized from the header row)',

@@ -21,11 +21,13 @@ export const parseEncoding = parseAs(z.string().transform(encodingOf).pipe(z.str
 /** A name of a replication slot. */
 export const parseSlot = parseAs(z.string().regex(/^[a-z0-9_]{1,63}$/, 'must be 1 to 63 characters of a-z, 0-9 and _'));
 
+export const parseFile = parseAs(z.string().min(1, 'must be the name of a file'));
+
 const isPort = (text: string) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535;
 
 export const parsePort = parseAs(z.string().refine(isPort, 'must be a TCP port, 1 to 65535'));
 
-export const parseBrowser = parseAs(z.string().regex(/^(?!-)/, 'must be the name of a browser, or "none"'));
+export const parseBrowser = parseAs(z.string().regex(/^[^-]/, 'must be the name of a browser, or "none"'));
 
 /** No leading hyphen: if the name is missing, commander takes the next option as the name. */
 export const parseTokenName = parseAs(

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { LOOPBACK } from '../config/variable-kinds.ts';
 import { OperationalError } from '../errors.ts';
+import { parseFile } from './option-parsers.ts';
 import type { RemoteService } from './remote-service.ts';
 
 export type CommandSettings = { config: () => Config; environment: NodeJS.ProcessEnv };
@@ -17,7 +18,7 @@ export const addServiceOptions = (command: Command): Command =>
       '--url <url>',
       'use the service at this URL, with its base path, instead of the database (default: PLANT_STORE_URL). Its token is in PLANT_STORE_TOKEN',
     )
-    .option('--token-file <file>', 'read the access token for --url from a file');
+    .option('--token-file <file>', 'read the access token for --url from a file', parseFile);
 
 /** The message of a wrong URL does not repeat it, because it may contain a password or a token. */
 const parseServiceUrl = (command: Command, [source, text]: readonly [string, string]): string => {
@@ -36,9 +37,13 @@ export const serviceOf = (
   environment: NodeJS.ProcessEnv,
 ): RemoteService | undefined => {
   const variable = environment.PLANT_STORE_URL;
-  if (!option && !variable)
+  // Only an empty variable is not set: an empty option may come from a shell variable that is missing.
+  if (option === undefined && !variable)
     return tokenFile === undefined ? undefined : command.error('error: --token-file needs --url');
-  const url = parseServiceUrl(command, option ? ['--url', option] : ['PLANT_STORE_URL', variable as string]);
+  const url = parseServiceUrl(
+    command,
+    option === undefined ? ['PLANT_STORE_URL', variable as string] : ['--url', option],
+  );
   const [text, source] =
     tokenFile === undefined
       ? [environment.PLANT_STORE_TOKEN ?? '', 'PLANT_STORE_TOKEN']
