@@ -78,6 +78,8 @@ export const withPrisma = async <Result>(
 ): Promise<Result> => {
   const pool = createPool({ ...limits, url, connections: 1, connectTimeout: COMMAND_CONNECT_TIMEOUT });
   const database = createDatabase({ pool, onConnectionLost: () => {} });
+  // First, so that a statement has all of its time.
+  (await pool.connect()).release();
   return use(database).finally(() => database.$disconnect());
 };
 

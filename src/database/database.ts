@@ -138,7 +138,8 @@ export const createPool = (options: PoolOptions): Pool => {
     ...(!isPooled(url) && { statement_timeout: statementTimeout, lock_timeout: lockTimeout }),
     max: connections,
     Client: clientWithin(connectTimeout, onConnect),
-    connectionTimeoutMillis: statementTimeout,
+    // The pool also applies it to opening a connection.
+    connectionTimeoutMillis: statementTimeout && Math.max(statementTimeout, connectTimeout),
     ...keepAlive,
   });
   pool.on('connect', closeWhenSilent);

@@ -84,7 +84,7 @@ test.each(['migrate', 'token list', 'count', 'export -', 'import test/fixtures/s
     await once(server, 'listening');
     const far = { hostname: '127.0.0.1', port: String((server.address() as AddressInfo).port) };
     const DATABASE_URL = Object.assign(new URL(database.url), far).href;
-    expect(await runCommand(command.split(' '), { DATABASE_URL })).toMatchObject({ code: 0 });
+    expect(await runCommand(command.split(' '), { DATABASE_URL, REQUEST_TIMEOUT: '1s' })).toMatchObject({ code: 0 });
     server.close();
   },
 );
