@@ -6,7 +6,7 @@ import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
 import { plantQuerySchema } from '../plants/plant.ts';
 import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
 import { type ExportPlants, exportFromService } from './export-from-service.ts';
-import { parseAs } from './option-parsers.ts';
+import { parseOnce } from './option-parsers.ts';
 import { describeProgress, note, showProgress } from './output.ts';
 import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
@@ -20,11 +20,11 @@ export const addExportCommand = (program: Command, { config, environment }: Comm
     .description('export all plants, or those that match, as of a single point in time')
     .argument('[file]', 'file to write (.gz is compressed; - writes standard output)', STDIO)
     .addOption(formatOption())
-    .option('--tag <tag>', 'only plants with this tag', parseAs(plantQuerySchema.shape.tag))
+    .option('--tag <tag>', 'only plants with this tag', parseOnce(plantQuerySchema.shape.tag))
     .option(
       '--q <text>',
       'only plants whose name contains this text, ignoring case',
-      parseAs(plantQuerySchema.shape.q),
+      parseOnce(plantQuerySchema.shape.q),
     );
   addServiceOptions(command).action(async (file: string, { format, tag, q, ...options }: ExportOptions) => {
     const service = serviceOf(command, options, environment);

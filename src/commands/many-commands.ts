@@ -10,6 +10,7 @@ import { manyPlantsQuerySchema, plantCountQuerySchema, plantPatchSchema } from '
 import { createPlantRepository } from '../plants/plant-repository.ts';
 import { createPlantService, type PlantService } from '../plants/plant-service.ts';
 import { limitRequests } from '../request-limits.ts';
+import { parseOnce } from './option-parsers.ts';
 import { print } from './output.ts';
 import { RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
 import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
@@ -28,21 +29,23 @@ type Action = {
   done: 'count' | 'deleted' | 'updated';
 };
 
+const once = parseOnce(z.string());
+
 /** Adds `count`, and `delete` and `patch` of all plants that match. */
 export const addManyCommands = (program: Command, settings: CommandSettings): void => {
   const add = (name: string, description: string, action: Action) => {
     const command = program
       .command(name)
       .description(description)
-      .option('--tag <tag>', 'only plants with this tag')
-      .option('--q <text>', 'only plants whose name contains this text, ignoring case');
+      .option('--tag <tag>', 'only plants with this tag', once)
+      .option('--q <text>', 'only plants whose name contains this text, ignoring case', once);
     if (action.schema === manyPlantsQuerySchema)
       command
         .option('--id <id>', 'only the plant with this id; repeat it for up to 100', (id, ids: string[] = []) => [
           ...ids,
           id,
         ])
-        .option('--limit <count>', 'only so many, the first in the order of ids, 1 to 100000')
+        .option('--limit <count>', 'only so many, the first in the order of ids, 1 to 100000', once)
         .option('--dry-run', 'count the plants and change nothing');
     if (action.method === 'PATCH') command.argument('<patch>', 'a JSON Merge Patch, such as \'{"tag": "Abies"}\'');
     addServiceOptions(command.option('--json', 'print the result as JSON')).action(async (...values) => {

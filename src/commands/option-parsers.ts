@@ -13,6 +13,14 @@ export const parseAs =
     return data;
   };
 
+/** Like `parseAs`, for an option of which commander would keep only the last value. */
+export const parseOnce =
+  <Output>(schema: z.ZodType<Output>) =>
+  (text: string, before?: Output): Output => {
+    if (before !== undefined) throw new InvalidArgumentError('It must be given only once.');
+    return parseAs(schema)(text);
+  };
+
 const ENCODING_WRONG = 'must be a label of the Encoding standard, such as windows-1252 or utf-16le';
 
 /** Returns the name of the encoding. */
