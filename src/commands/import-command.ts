@@ -89,8 +89,9 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
 };
 
 const failureOf = ({ failed, stopped, message }: FilesOutcome, dryRun: boolean): Error | undefined => {
-  if (failed > 0 || stopped)
-    return new OperationalError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
+  if (failed > 0) return new OperationalError(dryRun ? 'Not all rows can be stored.' : 'Not all rows are stored.');
+  // Perhaps all rows are stored.
+  if (stopped) return new OperationalError('The import did not finish.');
   return message === undefined ? undefined : new OperationalError('Not every file has rows.');
 };
 

@@ -110,7 +110,8 @@ describe('a command with --url says what to do', () => {
   });
 
   test('if it is lost: nothing is stored, unless everything was sent', async () => {
-    const unknown = 'It is not known whether all rows are stored or none. Repeat the import with --on-conflict skip.\n';
+    const unknown =
+      'It is not known whether all rows are stored or none. Repeat the import with --on-conflict skip.\nThe import did not finish.\n';
     expect(await importTo(await respondWith(504, {}, 'Gateway timeout'))).toContain(unknown);
     const cut = await respondWith(200, { 'Content-Type': 'application/json; charset=utf-8' }, '{"created":1,"repl');
     expect(await importTo(cut)).toContain(unknown);
