@@ -38,35 +38,51 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
         duplex: 'half',
       };
       const response = await fetch(new Request(urlOf('/plants/import', options), init as RequestInit));
-      const body = (await readJson(response)) as ImportSummary | Problem | components['schemas']['Error'];
-      if ('created' in body) return { data: body, response };
-      return { error: 'code' in body ? body : problemOf(body, response), response };
+      const body = await readJson(response);
+      if ('created' in body) return { data: body as ImportSummary, response };
+      return { error: problemIn(body, response), response };
     },
 
     /**
      * Reads all plants, or those that match, as of a single point in time.
-     * @throws {Error} the response is an error, with its problem details as the `cause`; or the export is incomplete
+     * @throws {Error} the response is an error, with its problem details as the `cause`, or not from the service; or the export is
+     * incomplete
      */
     exportPlants: async function* (options: ExportOptions = {}): AsyncGenerator<StoredPlant, void, undefined> {
       const response = await fetch(new Request(urlOf('/plants/export', options), { headers }));
       if (!response.ok) {
-        const body = (await readJson(response)) as Problem | components['schemas']['Error'];
-        const problem = 'code' in body ? body : problemOf(body, response);
+        const problem = problemIn(await readJson(response), response);
         throw new Error(problem.detail, { cause: problem });
+      }
+      if (!response.headers.get('Content-Type')?.startsWith('application/x-ndjson')) {
+        await response.body?.cancel();
+        throw notPlantStore(response);
       }
       for await (const line of readLines(response)) yield parseExactJson(line) as StoredPlant;
     },
   };
 };
 
-/** @throws {Error} the response is not from Plant Store, such as the error page of a proxy */
-const readJson = async (response: Response): Promise<unknown> => {
+/** For example the error page of a proxy. */
+const notPlantStore = ({ status }: Response, cause?: unknown) =>
+  new Error(`The response has status ${status} and is not from Plant Store.`, { cause });
+
+/** @throws {Error} the response is not from Plant Store */
+const readJson = async (response: Response): Promise<object> => {
   const text = await response.text();
   try {
-    return parseExactJson(text);
+    return Object(parseExactJson(text));
   } catch (error) {
-    throw new Error(`The response has status ${response.status} and is not from Plant Store.`, { cause: error });
+    throw notPlantStore(response, error);
   }
+};
+
+/** @throws {Error} the response is not from Plant Store */
+const problemIn = (body: object, response: Response): Problem => {
+  if ('code' in body && typeof body.code === 'number') return body as Problem;
+  if ('error' in body && typeof body.error === 'number')
+    return problemOf(body as components['schemas']['Error'], response);
+  throw notPlantStore(response);
 };
 
 async function* linesOf(plants: Iterable<NewPlant> | AsyncIterable<NewPlant>): AsyncGenerator<string, void, undefined> {

@@ -169,10 +169,16 @@ describe('import and export', () => {
     });
   });
 
-  test("says that a proxy's error page is not from the service", async () => {
-    const fetch = async () => new Response('<h1>Bad Gateway</h1>', { status: 502 });
+  test.each([
+    [502, '<h1>Bad Gateway</h1>'],
+    [500, '{"error":"Internal Server Error"}'],
+    [404, 'null'],
+    [200, ''],
+    [200, '{"status":1}'],
+  ])('says that a response of another server is not from the service: %s %s', async (status, body) => {
+    const fetch = async () => new Response(body, { status });
     const client = clientOf(service, { fetch });
-    const message = 'The response has status 502 and is not from Plant Store.';
+    const message = `The response has status ${status} and is not from Plant Store.`;
     await expect(client.importPlants([])).rejects.toThrow(message);
     await expect(client.exportPlants().next()).rejects.toThrow(message);
   });
