@@ -105,7 +105,9 @@ const renderExample = (method: string, path: string, operation: Operation): stri
   const [status = '', success] = Object.entries(operation.responses)[0] ?? [];
   const body = firstOf(operation.requestBody?.content);
   const answer = firstOf(success?.content);
-  const url = `http://127.0.0.1:3000${path.replace('{id}', '17')}${own?.query ?? ''}`;
+  const address = `http://127.0.0.1:3000${path.replace('{id}', '17')}`;
+  // A shell may take the question mark for a pattern.
+  const url = own?.query ? `'${address}${own.query}'` : address;
   const words = [
     `curl -i${method === 'get' || (method === 'post' && body) ? '' : ` -X ${method.toUpperCase()}`} ${url}`,
     ...(operation.security.length > 0 ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : []),

@@ -19,9 +19,10 @@ test.each(examples)('the example of "$title" gets the response that it shows', a
   const isNew = /-d|--data/.test(command) && !/-X (PUT|PATCH)/.test(command);
   if (!isNew)
     await service.database.query("INSERT INTO plants VALUES (17, 'Ginkgo', 'Ginkgo biloba'), (18, 'Fir', NULL)");
+  // With failglob, as zsh does by default, a URL with a question mark that is not quoted is an error.
   const { stdout } = await promisify(execFile)(
-    'sh',
-    ['-c', command.replace('curl -i', 'curl -sSi').replace('http://127.0.0.1:3000', service.baseUrl)],
+    'bash',
+    ['-O', 'failglob', '-c', command.replace('curl -i', 'curl -sSi').replace('http://127.0.0.1:3000', service.baseUrl)],
     { env: { PATH: process.env.PATH, ACCESS_TOKEN: service.token } },
   );
   const [head = '', body = ''] = stdout.split('\r\n\r\n');
