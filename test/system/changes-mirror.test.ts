@@ -57,6 +57,9 @@ test('the mirror of docs/how-to/follow-changes.md has the same plants, although 
   [reader, writer] = [follow(), mirror()];
   await waitUntil('the mirror', isMirrored);
   expect(rows()).toHaveLength(5004);
+  // A line of 18 MB.
+  await query("INSERT INTO plants VALUES (7, repeat(E'\\x01', 3000000), NULL), (8, 'Fir', NULL)");
+  await waitUntil('the mirror', isMirrored);
   using copy = new DatabaseSync(database as string);
   // Someone who reads the copy all the time.
   copy.exec('BEGIN; SELECT * FROM plants');
