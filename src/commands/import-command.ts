@@ -78,8 +78,11 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
       showErrors(outcome);
       const seconds = (performance.now() - startedAt) / 1000;
       const result = dryRun ? { dryRun, ...outcome } : outcome;
-      const summary = options.json ? stringifyExact(result) : summarizeAsText(outcome, dryRun, seconds);
-      const notPrinted = await print(`${summary}\n`).catch((error: Error) => error);
+      const text = summarizeAsText(outcome, dryRun, seconds);
+      const notPrinted = await print(`${options.json ? stringifyExact(result) : text}\n`).catch((error: Error) => {
+        note(text);
+        return error;
+      });
       if (errorFile) await writeErrors(errorFile, outcome).catch(failToWrite(`${options.errors}`));
       // Whether anybody reads the summary does not change what became of the rows.
       const failure = failureOf(outcome, dryRun) ?? notPrinted;

@@ -11,7 +11,7 @@ import { createPlantRepository } from '../plants/plant-repository.ts';
 import { createPlantService, type PlantService } from '../plants/plant-service.ts';
 import { limitRequests } from '../request-limits.ts';
 import { parseOnce } from './option-parsers.ts';
-import { print } from './output.ts';
+import { note, print } from './output.ts';
 import { RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
 import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
@@ -77,7 +77,11 @@ const run = async ({ command, action, patch, options }: Invocation, { config, en
   );
   const text =
     action.done === 'count' ? String(count) : `${dryRun ? 'Dry run: ' : ''}${formatCount(count)} ${action.done}`;
-  await print(json ? `${JSON.stringify({ [action.done]: count })}\n` : `${text}\n`);
+  await print(json ? `${JSON.stringify({ [action.done]: count })}\n` : `${text}\n`).catch((error) => {
+    // What is changed is changed, whether or not it could be printed.
+    if (isChange) note(`${text}.`);
+    throw error;
+  });
 };
 
 const toRequest = ({ schema }: Action, query: [string, string | string[]][], patch?: string): ManyRequest => {

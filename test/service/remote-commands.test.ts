@@ -51,6 +51,19 @@ describe('import and export with a service', () => {
     expect((await run(['import', path('b.ndjson'), '--on-conflict', 'skip'], {}, pipeClosed)).code).toBe(0);
   });
 
+  test('say what was changed although it cannot be printed', async () => {
+    const diskFull = Object.assign(new Error('write ENOSPC'), { code: 'ENOSPC' });
+    writeFileSync(path('a.ndjson'), plantLines(2));
+    const notPrinted = 'The output could not be written: write ENOSPC\n';
+    const imported = await run(['import', path('a.ndjson')], {}, diskFull);
+    expect([imported.code, imported.stderr]).toEqual([1, expect.stringMatching(`^2 created, .*\n${notPrinted}$`)]);
+    const said = { count: '', 'delete --tag x --dry-run': '', 'delete --id 1 --json': '1 deleted.\n' };
+    for (const [command, change] of Object.entries(said)) {
+      const { code, stderr } = await run(command.split(' '), {}, diskFull);
+      expect([code, stderr]).toEqual([1, `${change}${notPrinted}`]);
+    }
+  });
+
   testUnless(noFullDevice, 'say what is stored although the errors cannot be written', async () => {
     writeFileSync(path('a.ndjson'), `{}\n${plantLines(1)}`);
     expect(await run(['import', path('a.ndjson'), '--errors', '/dev/full'])).toEqual({
