@@ -36,7 +36,7 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
     },
     DIRECT_URL: {
       meaning:
-        'The URL of PostgreSQL itself, if `DATABASE_URL` is that of a pooler. Migrations, the search index, imports, exports and Prisma Studio use it. It must lead to the same database and use the same schema. Not set: `DATABASE_URL`.',
+        'The URL of PostgreSQL itself, if `DATABASE_URL` is that of a pooler. Migrations, the search index, imports, exports, `plant-store changes` and Prisma Studio use it. It must lead to the same database and use the same schema. Not set: `DATABASE_URL`.',
     },
     DATABASE_CONNECTIONS: {
       meaning:
