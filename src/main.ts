@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --max-old-space-size=1024 --max-semi-space-size=32
 // bin/launch.js passes these options too. --max-semi-space-size=32 bears many clients (record 0034).
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { runProgram } from './commands/run-program.ts';
@@ -12,7 +12,7 @@ const envFile = join(homeFolder, '.env');
 const given = Object.keys(process.env);
 try {
   // Python's virtual environments are often folders of this name.
-  if (existsSync(envFile) && !statSync(envFile).isDirectory()) process.loadEnvFile(envFile);
+  if (statSync(envFile, { throwIfNoEntry: false })?.isDirectory() === false) process.loadEnvFile(envFile);
 } catch (error) {
   process.stderr.write(`${envFile} cannot be read: ${(error as Error).message}.\n`);
   process.exit(1);
