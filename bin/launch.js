@@ -15,8 +15,9 @@ export const launch = async (script, options, nodeOptions = []) => {
   assertNode('20');
   prepare();
   // Speeds up the next start of this process and its children.
-  process.env.NODE_COMPILE_CACHE ||= join(root, 'node_modules', '.cache', 'compile');
-  module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
+  const cache = process.env.NODE_COMPILE_CACHE || join(root, 'node_modules', '.cache', 'compile');
+  process.env.NODE_COMPILE_CACHE = cache;
+  module.enableCompileCache?.(cache);
   await run(supportedNode(), join(root, script), options, nodeOptions);
 };
 

@@ -122,6 +122,8 @@ const install = () => {
   const npm = process.env.npm_execpath;
   if (npm?.endsWith('npm-cli.js')) run(process.execPath, [npm, ...options], 'npm ci');
   else run('npm', options, 'npm ci');
+  // npm says nothing about files that it could not write.
+  if (!isInstalled()) fail('npm ci did not install everything. Is the disk full? It takes 960 MB.');
   warnOfMissing();
   const node = join(modules, '.bin', 'node');
   // npm's scripts would prefer a binary that cannot start here to the machine's own Node.js.
@@ -201,11 +203,15 @@ const canStart = (/** @type {string} */ binary) => startError(binary) === undefi
  * @type {(program: string, options: string[], title: string, cwd?: string, env?: object) => void}
  */
 export const run = (program, options, title, cwd = root, env = {}) => {
+  // Ctrl-C and a closed terminal also end the program, but npm takes long to end. The lock must be held until then.
+  const wait = () => {};
+  process.on('SIGINT', wait).on('SIGHUP', wait);
   const { status, error } = spawnSync(program, options, {
     cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 2, 2],
   });
+  process.off('SIGINT', wait).off('SIGHUP', wait);
   if (status !== 0) fail(`${title} failed${error ? `: ${error.message}` : ''}; see its output above.`);
 };
 

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { assertWorkersReady } from './ask-workers.ts';
 
@@ -30,6 +31,12 @@ const startWorkers = async (reasons: string[], environment: object = {}) => {
 test('workers are ready if one of them is', async () => {
   await startWorkers(['no database', '']);
   await expect(assertWorkersReady()).resolves.toBeUndefined();
+});
+
+test('workers are ready at once if one of them is and another is stuck', async () => {
+  await startWorkers(['', '']);
+  Object.values(cluster.workers ?? {})[0]?.process.kill('SIGSTOP');
+  await expect(Promise.race([assertWorkersReady(), setTimeout(2000, 'late')])).resolves.toBeUndefined();
 });
 
 test('workers that are not ready have the reason of one', async () => {

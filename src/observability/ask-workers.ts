@@ -34,22 +34,20 @@ const ask = async (worker: Worker, question: Question): Promise<unknown> => {
   return undefined;
 };
 
-/** In the primary process. @returns the workers, and what each that answered in time has found */
-export const askWorkers = (question: Question): Promise<{ worker: Worker; found: unknown }[]> => {
+/** In the primary process. @returns for each worker what it has found, if it answers in time */
+export const askWorkers = (question: Question): Promise<{ worker: Worker; found: unknown }>[] => {
   const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected()) as Worker[];
-  return Promise.all(
-    workers.map(async (worker) => {
-      const pending = underWay[question];
-      // Rejects if the worker fails meanwhile; never resolves if it dies.
-      const asked =
-        pending.get(worker) ??
-        ask(worker, question)
-          .catch(() => undefined)
-          .finally(() => pending.delete(worker));
-      pending.set(worker, asked);
-      return { worker, found: await Promise.race([asked, setTimeout(REPLY_TIMEOUT, undefined, { ref: false })]) };
-    }),
-  );
+  return workers.map(async (worker) => {
+    const pending = underWay[question];
+    // Rejects if the worker fails meanwhile; never resolves if it dies.
+    const asked =
+      pending.get(worker) ??
+      ask(worker, question)
+        .catch(() => undefined)
+        .finally(() => pending.delete(worker));
+    pending.set(worker, asked);
+    return { worker, found: await Promise.race([asked, setTimeout(REPLY_TIMEOUT, undefined, { ref: false })]) };
+  });
 };
 
 const READY = 'ready';
@@ -66,8 +64,10 @@ export const answerReadiness = (assertReady: () => Promise<void>): void =>
 
 /** In the primary process. @throws {StoreError} if no worker can handle requests */
 export const assertWorkersReady = async (): Promise<void> => {
-  const found = (await askWorkers('readiness')).map((answered) => answered.found);
-  if (found.includes(READY)) return;
-  const [reason] = found.filter((reason): reason is Reason => reason !== undefined);
+  const answers = askWorkers('readiness').map((answered) => answered.then(({ found }) => found));
+  // One is enough, however long a stuck one takes.
+  const ready = answers.map(async (found) => (await found) === READY || Promise.reject(new Error('Not ready')));
+  if (await Promise.any(ready).catch(() => false)) return;
+  const [reason] = (await Promise.all(answers)).filter((found): found is Reason => found !== undefined);
   throw new StoreError(reason?.kind ?? 'overloaded', reason?.message ?? 'No worker responds.');
 };

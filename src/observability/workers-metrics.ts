@@ -15,7 +15,7 @@ export const readWorkersMetrics = async (): Promise<string> => {
     labelNames: ['worker'],
     registers: [registry],
   });
-  const answers = await askWorkers('metrics');
+  const answers = await Promise.all(askWorkers('metrics'));
   for (const { worker, found } of answers) up.set({ worker: String(worker.id) }, found ? 1 : 0);
   const replies = answers.map(({ found }) => (found ?? []) as Metrics);
   return Registry.aggregate([...replies, await registry.getMetricsAsJSON()]).metrics();

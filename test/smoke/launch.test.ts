@@ -79,7 +79,12 @@ describe('a fresh clone', () => {
     });
     const said = { text: '' };
     child.stderr.on('data', (chunk) => (said.text += chunk));
-    return { said, code: once(child, 'exit').then(([code]) => code as number | null), stderr: text(child.stderr) };
+    return {
+      child,
+      said,
+      code: once(child, 'exit').then(([code]) => code as number | null),
+      stderr: text(child.stderr),
+    };
   };
   const installations = () => readFileSync(path('npm.log'), 'utf8').match(/installed/g)?.length;
 
@@ -91,6 +96,26 @@ describe('a fresh clone', () => {
     writeFileSync(path('go'), '');
     expect([await first.code, await second.code, installations()]).toEqual([0, 0, 1]);
     expect(existsSync(path('.prepare.lock'))).toBe(false);
+  });
+
+  test('Ctrl-C does not unlock it while npm still runs', async () => {
+    const first = prepare();
+    await waitUntil('the first', () => first.said.text.startsWith('Installing packages'));
+    for (const signal of ['SIGINT', 'SIGHUP'] as const) first.child.kill(signal);
+    const second = prepare();
+    await waitUntil('the second to wait', () => /^Waiting for process \d+, which prepares/.test(second.said.text));
+    writeFileSync(path('go'), '');
+    expect([await first.code, await second.code, installations()]).toEqual([0, 0, 1]);
+  });
+
+  test('says so if npm did not install everything, as on a full disk', async () => {
+    writeFileSync(path('go'), '');
+    writeFileSync(path('npm/npm-cli.js'), `${NPM}; writeFileSync('node_modules/.package-lock.json', '');`);
+    const { code, said } = prepare();
+    expect([await code, said.text]).toEqual([
+      1,
+      expect.stringContaining('npm ci did not install everything. Is the disk full?'),
+    ]);
   });
 
   test.each(['', '{"packages": {"node_mod'])('an installation that is not whole is done again: %j', async (record) => {
