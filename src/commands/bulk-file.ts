@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, constants, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { addAbortSignal, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -41,13 +41,11 @@ export const formatOf = <Format extends string>(
 /** @returns the size in bytes; undefined if there is none, as for a pipe. @throws {OperationalError} the file cannot be read */
 export const sizeOf = async (file: string): Promise<number | undefined> => {
   if (file === STDIO) return undefined;
-  const found = await access(file, constants.R_OK)
-    .then(() => stat(file))
-    .catch((error) => {
-      throw new OperationalError(
-        error.code === 'ENOENT' ? `${file} does not exist.` : `${file} cannot be read: ${error.message}`,
-      );
-    });
+  const found = await stat(file).catch((error) => {
+    throw new OperationalError(
+      error.code === 'ENOENT' ? `${file} does not exist.` : `${file} cannot be read: ${error.message}`,
+    );
+  });
   if (found.isDirectory()) throw new OperationalError(`${file} is a folder, not a file.`);
   return found.isFile() ? found.size : undefined;
 };

@@ -163,13 +163,6 @@ describe('import and export with a service', () => {
     });
   });
 
-  const root = process.getuid?.() === 0 ? 'root may read every file' : undefined;
-  testUnless(root, 'report a file that this user may not read', async () => {
-    writeFileSync(path('a.csv'), '', { mode: 0 });
-    const { code, stderr } = await run(['import', path('a.csv')]);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/a\.csv cannot be read: EACCES: .*\n$/)]);
-  });
-
   test('store a row of a JSON array only if its id is exact', async () => {
     writeFileSync(
       path('a.json'),
