@@ -3,22 +3,14 @@ import type { Config } from '../config/config.ts';
 import { BULK_LOCK_TIMEOUT, COMMAND_CONNECT_TIMEOUT } from '../database/database.ts';
 import { assertSession } from '../database/database-url.ts';
 import { OperationalError } from '../errors.ts';
-import { decodeText } from '../imports/decode-text.ts';
 import { NO_COUNTS, type ReadRows } from '../imports/import.ts';
 import { describeInterruption, ImportInterruptedError } from '../imports/import-errors.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportSessions } from '../imports/import-session.ts';
-import { readCsv } from '../imports/read-csv.ts';
-import { readArray, readElements, readNdjson } from '../imports/read-json.ts';
+import { readArray } from '../imports/read-json.ts';
+import { readElements, readRows } from '../imports/read-rows.ts';
 import { readFileBytes } from './bulk-file.ts';
-import {
-  type FileOptions,
-  type FileOutcome,
-  type Importer,
-  type ImportFile,
-  MAX_ARRAY_BYTES,
-  toOutcome,
-} from './import-files.ts';
+import { type FileOptions, type FileOutcome, type Importer, MAX_ARRAY_BYTES, toOutcome } from './import-files.ts';
 import { withSession } from './with-database.ts';
 
 /** How long a cancelled statement may take to end, in ms. */
@@ -44,7 +36,9 @@ export const withDatabaseImporter = <Result>(
       const read: ReadRows = ({ signal: whileWanted }) => {
         const bytes = readFileBytes(file.name, file, { signal: whileWanted, onBytes });
         const { delimiter, encoding } = options;
-        return readRows(file, decodeText(bytes, encoding), { maxLineBytes: config.bodyLimit, delimiter });
+        return file.format === 'json'
+          ? readElements(readArray(bytes, { encoding, maxBytes: MAX_ARRAY_BYTES }))
+          : readRows(bytes, { format: file.format, encoding, delimiter, maxLineBytes: config.bodyLimit });
       };
       const ending = new AbortController();
       using _listener = addAbortListener(signal, () => ending.abort(new OperationalError('Interrupted.')));
@@ -57,11 +51,6 @@ export const withDatabaseImporter = <Result>(
     };
     return use(importFile).finally(sessions.close);
   });
-
-const readRows = ({ format }: ImportFile, text: AsyncIterable<string>, options: Parameters<typeof readCsv>[1]) => {
-  if (format === 'json') return readElements(readArray(text, MAX_ARRAY_BYTES));
-  return format === 'csv' ? readCsv(text, options) : readNdjson(text, options);
-};
 
 const toInterruptedOutcome = (error: ImportInterruptedError): FileOutcome => {
   const { errors } = error;

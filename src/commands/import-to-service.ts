@@ -1,7 +1,6 @@
 import { pipeline } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { stringifyExact } from '../bodies/exact-json.ts';
-import { decodeText } from '../imports/decode-text.ts';
 import { importSummarySchema, NO_COUNTS } from '../imports/import.ts';
 import { describeInterruption } from '../imports/import-errors.ts';
 import { readArray } from '../imports/read-json.ts';
@@ -75,7 +74,7 @@ async function* readBody(file: ImportFile, encoding: string, { signal, onBytes, 
 
 /** A service takes no array of more than its BODY_LIMIT. An element and its line have the same number. */
 async function* arrayLines(bytes: AsyncIterable<Buffer>, encoding: string) {
-  for (const element of await readArray(decodeText(bytes, encoding), MAX_ARRAY_BYTES)) {
+  for (const element of await readArray(bytes, { encoding, maxBytes: MAX_ARRAY_BYTES })) {
     const plant = element as { id?: unknown } | null;
     // It is no int64, but could be rounded to one. A string fails.
     if (typeof plant?.id === 'number') plant.id = String(plant.id);

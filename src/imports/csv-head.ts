@@ -33,14 +33,14 @@ export const createCsvHead = (given?: string) => {
   };
 
   /**
-   * @param piece undefined at the end of the file
+   * @param isLast whether the piece ends the file
    * @returns undefined until the header row has arrived, or MAX_HEAD
    * @throws {StoreError} 1000 for UTF-16, 1003 for another delimiter in a line `sep=`
    */
-  return (piece?: string): CsvStart | undefined => {
-    text += piece ?? '';
-    skipEmptyRows(piece === undefined);
-    if (piece !== undefined && text.length < MAX_HEAD && !LINE_END.test(text)) return undefined;
+  return (piece: string, isLast: boolean): CsvStart | undefined => {
+    text += piece;
+    skipEmptyRows(isLast);
+    if (!isLast && text.length < MAX_HEAD && !LINE_END.test(text)) return undefined;
     const [row = '', content = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(text) ?? [];
     if (content.includes('\0')) throw new StoreError('bodyNotJson', WIDE);
     const named = row === content ? undefined : delimiterIn(content);

@@ -13,57 +13,53 @@ const NO_TEXT: [start: string, message: string][] = [
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /**
- * Converts the bytes of a file to text. Drops a leading byte order mark.
+ * Creates a function that converts the bytes of a file to text, piece by piece. Drops a leading byte order mark.
  * @param stated see `encodingOf`. Unless it is UTF-8, a byte order mark outranks it (https://encoding.spec.whatwg.org/#decode)
- * @throws {StoreError} 1000 if the bytes are not in that encoding
  */
-export async function* decodeText(pieces: AsyncIterable<Buffer>, stated = 'utf-8'): AsyncGenerator<string> {
+export const createTextDecoder = async (stated = 'utf-8') => {
   // That of Node.js reads wrong characters in euc-kr and big5 (record 0066). Loaded here, since few processes import.
   const { TextDecoder, getBOMEncoding } = await import('@exodus/bytes/encoding.js');
   let encoding = stated;
   let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let start: Buffer = Buffer.alloc(0);
   let lines = 0;
   let last = Number.NaN;
-  /** Without bytes, decodes the end of the file. */
-  const decode = (bytes?: Buffer): string => {
+
+  const describeWrong = (bytes: Buffer | undefined): string => {
+    const [, message] = NO_TEXT.find(([text]) => bytes?.toString('latin1', 0, text.length) === text) ?? [];
+    if (Number.isNaN(last) && message) return message;
+    // All is right up to the first character that is not ASCII.
+    const [right = ''] = new TextDecoder(encoding).decode(bytes).split(/[\u0080-\uffff]/, 1);
+    const line = lines + countLineEnds(right, last);
+    const where = line > 0 ? `, somewhere after line ${line}` : '';
+    return `The file is not ${encoding}${where}. If it is in another encoding, such as windows-1252 or utf-16le, state it.`;
+  };
+
+  /**
+   * @param piece undefined at the end of the file
+   * @throws {StoreError} 1000 if the bytes are not in that encoding
+   */
+  return (piece?: Buffer): string => {
+    let bytes = piece;
     if (decoder === undefined) {
-      if (bytes && stated !== 'utf-8') encoding = getBOMEncoding(bytes) ?? stated;
+      bytes = start = Buffer.concat([start, ...(piece ? [piece] : [])]);
+      // A byte order mark has at most 3 bytes, and may be split.
+      if (piece && start.length < 3) return '';
+      if (stated !== 'utf-8') encoding = getBOMEncoding(start) ?? stated;
       decoder = new TextDecoder(encoding, { fatal: true });
     }
+    let text: string;
     try {
       if (encoding === US_ASCII && bytes && !isAscii(bytes)) throw new TypeError('Not ASCII');
-      return decoder.decode(bytes, { stream: bytes !== undefined });
+      text = decoder.decode(bytes, { stream: piece !== undefined });
     } catch {
-      const [, message] = NO_TEXT.find(([start]) => bytes?.toString('latin1', 0, start.length) === start) ?? [];
-      if (Number.isNaN(last) && message) throw new StoreError('bodyNotJson', message);
-      // All is right up to the first character that is not ASCII.
-      const [start = ''] = new TextDecoder(encoding).decode(bytes).split(/[\u0080-\uffff]/, 1);
-      const line = lines + countLineEnds(start, last);
-      const where = line > 0 ? `, somewhere after line ${line}` : '';
-      const advice = 'If it is in another encoding, such as windows-1252 or utf-16le, state it.';
-      throw new StoreError('bodyNotJson', `The file is not ${encoding}${where}. ${advice}`);
+      throw new StoreError('bodyNotJson', describeWrong(bytes));
     }
-  };
-  for await (const piece of withWholeMark(pieces)) {
-    const text = decode(piece);
     lines += countLineEnds(text, last);
     if (text !== '') last = text.charCodeAt(text.length - 1);
-    yield text;
-  }
-  yield decode();
-}
-
-/** Joins the first pieces, so that a byte order mark, of at most 3 bytes, is whole. */
-async function* withWholeMark(pieces: AsyncIterable<Buffer>) {
-  let start: Buffer | undefined = Buffer.alloc(0);
-  for await (const piece of pieces) {
-    if (start) start = Buffer.concat([start, piece]);
-    if (start && start.length < 3) continue;
-    yield start ?? piece;
-    start = undefined;
-  }
-  if (start) yield start;
-}
+    return text;
+  };
+};
 
 /**
  * @param before the character code before the text, since a CRLF may be split

@@ -4,11 +4,9 @@ import { bodyDecompressor } from '../bodies/decompress.ts';
 import { readContentType } from '../bodies/media-type.ts';
 import { type BodyLimits, createBodyReader, decodeUtf8, sendContinue } from '../bodies/read-json-body.ts';
 import { streamBody } from '../bodies/stream-body.ts';
-import { StoreError } from '../errors.ts';
-import { decodeText } from './decode-text.ts';
-import type { ImportOptions, ImportRow, ReadRows } from './import.ts';
-import { readCsv } from './read-csv.ts';
-import { LARGE_ARRAYS, parseArray, readElements, readNdjson } from './read-json.ts';
+import type { ImportOptions, ReadRows } from './import.ts';
+import { LARGE_ARRAYS, parseArray } from './read-json.ts';
+import { readElements, readRows } from './read-rows.ts';
 
 /** The media types of an import. */
 const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;
@@ -38,16 +36,13 @@ type ImportBodyOptions = {
   bodies: BodyLimits;
   /** The maximum size of an import after decompression, in bytes. */
   maxBytes?: number | undefined;
-  /** How long the client may send bytes without a complete row, in ms. */
-  rowTimeout: number;
 };
 
 /**
  * Reads the rows of a request. Buffers a JSON array; streams the other formats.
- * @throws {StoreError} 1001. Iterating the rows throws the errors of `streamBody` and of the format's reader
+ * @throws {StoreError} 1001. Iterating the rows throws the errors of `streamBody` and `readRows`
  */
-export const createImportBodyReader = (options: ImportBodyOptions) => {
-  const { bodies, maxBytes = Number.POSITIVE_INFINITY, rowTimeout } = options;
+export const createImportBodyReader = ({ bodies, maxBytes = Number.POSITIVE_INFINITY }: ImportBodyOptions) => {
   const readArray = createBodyReader({
     ...bodies,
     // An import has a slot instead.
@@ -68,42 +63,12 @@ export const createImportBodyReader = (options: ImportBodyOptions) => {
         });
         return readElements(Promise.race([readArray(request, response), whenAborted]));
       };
-    return (ending) => {
-      const { signal } = ending;
+    const format = type === 'text/csv' ? 'csv' : 'ndjson';
+    return ({ signal }) => {
       sendContinue(request, response);
       const pieces = streamBody(request, { signal, isCompressed: decompress !== undefined });
-      const bytes = limitBytes(decompress ? decompress.stream(pieces) : pieces, maxBytes, signal);
-      const text = decodeText(bytes, encoding);
-      const onStalled = () => ending.abort(new StoreError('requestTooSlow', 'The body has had no row for too long.'));
-      const options = { maxLineBytes: bodies.limit, delimiter };
-      const rows = type === 'text/csv' ? readCsv(text, options) : readNdjson(text, options);
-      return withTimer(rows, rowTimeout, onStalled);
+      const bytes = decompress ? decompress.stream(pieces) : pieces;
+      return readRows(bytes, { format, encoding, delimiter, maxLineBytes: bodies.limit, maxBytes });
     };
   };
 };
-
-/** @throws {StoreError} 1002; the reason of the signal, even within a piece that decompresses to many: 64 KiB can become 64 MB */
-async function* limitBytes(pieces: AsyncIterable<Buffer>, maxBytes: number, signal: AbortSignal) {
-  let bytes = 0;
-  for await (const piece of pieces) {
-    signal.throwIfAborted();
-    bytes += piece.length;
-    if (bytes > maxBytes) throw new StoreError('bodyTooLarge', `The import must be at most ${maxBytes} bytes.`);
-    yield piece;
-  }
-}
-
-/** Calls `onTimeout` if no row arrives within `milliseconds`, excluding the time that the consumer takes. */
-async function* withTimer(turns: AsyncIterable<ImportRow[]>, milliseconds: number, onTimeout: () => void) {
-  let timer = setTimeout(onTimeout, milliseconds);
-  try {
-    for await (const rows of turns) {
-      if (rows.length === 0) continue;
-      clearTimeout(timer);
-      yield rows;
-      timer = setTimeout(onTimeout, milliseconds);
-    }
-  } finally {
-    clearTimeout(timer);
-  }
-}

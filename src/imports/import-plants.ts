@@ -1,4 +1,5 @@
 import { OutcomeUnknownError } from '../database/database-error.ts';
+import { StoreError } from '../errors.ts';
 import { lengthOf } from '../plants/plant.ts';
 import {
   type ImportOptions,
@@ -26,6 +27,8 @@ type ImportSettings = {
   sessions: Pick<ImportSessions, 'open'>;
   /** Ends the import, until its commit. */
   ending: AbortController;
+  /** How long to wait for a row, in ms. Default: without limit. */
+  rowTimeout?: number;
   onProgress?: ((progress: ImportProgress) => void) | undefined;
 };
 
@@ -37,7 +40,7 @@ type ImportSettings = {
 export const importPlants = async (
   read: ReadRows,
   options: ImportOptions,
-  { sessions, ending, onProgress }: ImportSettings,
+  { sessions, ending, rowTimeout, onProgress }: ImportSettings,
 ): Promise<ImportSummary> => {
   const { signal } = ending;
   const errors: RowError[] = [];
@@ -72,15 +75,26 @@ export const importPlants = async (
     lastLine = row.line;
   };
 
+  const onStalled = () => ending.abort(new StoreError('requestTooSlow', 'The body has had no row for too long.'));
+  const startTimer = () => (rowTimeout === undefined ? undefined : setTimeout(onStalled, rowTimeout));
+
   const readAll = async () => {
-    for await (const rows of read(ending)) {
-      for (const row of rows) {
-        if ('plant' in row) await add(row);
-        else errors.push(row);
-        if (errors.length > options.maxErrors) return;
+    let timer = startTimer();
+    try {
+      for await (const rows of read(ending)) {
+        signal.throwIfAborted();
+        if (rows.length === 0) continue;
+        clearTimeout(timer);
+        for (const row of rows) {
+          if ('plant' in row) await add(row);
+          else errors.push(row);
+          if (errors.length > options.maxErrors) return;
+        }
+        onProgress?.({ step: 'reading', rows: count });
+        timer = startTimer();
       }
-      signal.throwIfAborted();
-      onProgress?.({ step: 'reading', rows: count });
+    } finally {
+      clearTimeout(timer);
     }
   };
 

@@ -16,7 +16,7 @@ const start = () => {
     inUse: () => 0,
     close: async () => {},
   };
-  const importer = createImporter({ sessions, limits: { count: 2 } });
+  const importer = createImporter({ sessions, limits: { count: 2, rowTimeout: 60_000 } });
   const run = (info = (_end: unknown) => {}, ending = new AbortController()) => {
     const read = async function* () {
       yield [{ line: 1, plant: { id: 1n, name: 'Fir' } }];

@@ -15,7 +15,8 @@ import type { ImportSessions } from './import-session.ts';
 
 type ImporterOptions = {
   sessions: ImportSessions;
-  limits: { count: number };
+  /** `rowTimeout`: see `importPlants`. */
+  limits: { count: number; rowTimeout: number };
   trace?: BulkTrace | undefined;
 };
 
@@ -31,7 +32,7 @@ type Import = {
 };
 
 /** Runs imports, within their slots. */
-export const createImporter = ({ sessions, limits: { count }, trace = untraced }: ImporterOptions) => {
+export const createImporter = ({ sessions, limits: { count, rowTimeout }, trace = untraced }: ImporterOptions) => {
   const slots = createSlots(count, 'imports');
   const inProgress = new Set<AbortController>();
   let rows = NO_COUNTS;
@@ -51,7 +52,7 @@ export const createImporter = ({ sessions, limits: { count }, trace = untraced }
           log.info({ token, ...query, ...end, duration: Math.round(performance.now() - startedAt) }, 'import ended');
         };
         try {
-          const summary = await importPlants(read, query, { sessions, ending });
+          const summary = await importPlants(read, query, { sessions, ending, rowTimeout });
           const { created, replaced, skipped, failed, stoppedAt, isAccepted } = summary;
           const counts = { created, replaced, skipped, failed };
           if (!query.dryRun) rows = addCounts(rows, counts);

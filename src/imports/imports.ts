@@ -29,7 +29,7 @@ export const createImports = (options: ImportsOptions) => {
   const { database, limits, requireWriteScope, watchRequest, bodies, trace } = options;
   const sessions = createImportSessions({ ...database, ...limits });
   const importer = createImporter({ sessions, limits, trace });
-  const readRows = createImportBodyReader({ bodies, ...limits });
+  const readRows = createImportBodyReader({ bodies, maxBytes: limits.maxBytes });
 
   const importPlants: RequestHandler = async (request, response) => {
     const query = parseParameters(importQuerySchema, request.query);

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { NewPlant } from '../plants/plant.ts';
-import { decodeText } from './decode-text.ts';
 import type { ImportRow } from './import.ts';
-import { readCsv } from './read-csv.ts';
+import { readRows } from './read-rows.ts';
 
 const LIMIT = 1_048_576;
 
@@ -18,7 +17,7 @@ async function* chunksOf(bytes: Buffer, sizes: number[]): AsyncGenerator<Buffer>
 const allOf = async (turns: AsyncIterable<ImportRow[]>): Promise<ImportRow[]> => (await Array.fromAsync(turns)).flat();
 
 const csv = (input: string | Buffer, sizes: number[] = [LIMIT], maxLineBytes = LIMIT): Promise<ImportRow[]> =>
-  allOf(readCsv(decodeText(chunksOf(Buffer.from(input), sizes)), { maxLineBytes }));
+  allOf(readRows(chunksOf(Buffer.from(input), sizes), { format: 'csv', maxLineBytes }));
 const plantsOf = (rows: ImportRow[]) => rows.map((row) => ('plant' in row ? row.plant : row));
 
 const TOO_FEW =
@@ -78,8 +77,8 @@ describe('CSV', () => {
       '|',
       delimiter === 'tab' ? '\t' : delimiter,
     );
-    const text = decodeText(chunksOf(Buffer.from(file), [LIMIT]));
-    const rows = await allOf(readCsv(text, { maxLineBytes: LIMIT, delimiter }));
+    const bytes = chunksOf(Buffer.from(file), [LIMIT]);
+    const rows = await allOf(readRows(bytes, { format: 'csv', maxLineBytes: LIMIT, delimiter }));
     expect(plantsOf(rows)).toEqual([{ id: 7n, name: 'Fir' }]);
   });
 
@@ -218,8 +217,8 @@ describe('CSV', () => {
   test('yields the rows before the invalid quote', async () => {
     const rows: ImportRow[] = [];
     const reading = async () => {
-      const text = decodeText(chunksOf(Buffer.from('id,name\n1,Fir\n2,"'), [100]));
-      for await (const some of readCsv(text, { maxLineBytes: LIMIT })) rows.push(...some);
+      const bytes = chunksOf(Buffer.from('id,name\n1,Fir\n2,"'), [100]);
+      for await (const some of readRows(bytes, { format: 'csv', maxLineBytes: LIMIT })) rows.push(...some);
     };
     await expect(reading()).rejects.toMatchObject({ code: 1000 });
     expect(rows).toHaveLength(1);

@@ -5,7 +5,6 @@ import { quoteValue } from '../quote-value.ts';
 import { createCsvHead, toColumnName } from './csv-head.ts';
 import { type CsvFields, type CsvRecord, createCsvParser } from './csv-records.ts';
 import { type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
-import { inTurns } from './take-turns.ts';
 
 /** A number that a spreadsheet has shortened, such as 1.23457E+18 or 1,23457E+18. */
 const ROUNDED = /^[+-]?\d[.,]?\d*e[+-]?\d+$/i;
@@ -36,40 +35,35 @@ const csvPlantSchema = plantSchema.extend({
 type CsvOptions = { maxLineBytes: number; delimiter?: string | undefined };
 
 /**
- * Reads plants from CSV (RFC 4180) with a header row that names at least the columns `id` and `name`. An empty `tag` field
- * without quotes means no tag.
- * @throws {StoreError} 1000 for an invalid quote, 1002 for a row that is too long, 1003 for an invalid header row
+ * Creates a function that reads plants from CSV (RFC 4180) with a header row that names at least the columns `id` and `name`.
+ * An empty `tag` field without quotes means no tag.
  */
-export async function* readCsv(
-  text: AsyncIterable<string>,
-  { maxLineBytes, delimiter }: CsvOptions,
-): AsyncGenerator<ImportRow[]> {
+export const createCsvReader = ({ maxLineBytes, delimiter }: CsvOptions) => {
   const findStart = createCsvHead(delimiter);
   let parse: ReturnType<typeof createCsvParser> | undefined;
   let columns: Columns | undefined;
   let separator = ',';
-  const recordsIn = function* (piece?: string): Generator<CsvRecord | undefined> {
-    let arrived = piece ?? '';
+  /**
+   * @returns the rows that end in the text, and undefined now and then, since it can take long without a row
+   * @throws {StoreError} 1000 for an invalid quote, 1002 for a row that is too long, 1003 for an invalid header row
+   */
+  return function* (text: string, isLast: boolean): Generator<ImportRow | undefined> {
+    let arrived = text;
     if (parse === undefined) {
-      const start = findStart(piece);
+      const start = findStart(text, isLast);
       if (start === undefined) return;
       separator = start.delimiter;
       parse = createCsvParser({ ...start, maxRecordBytes: maxLineBytes });
       arrived = start.text;
     }
-    yield* parse(arrived, piece === undefined);
-  };
-  const rowsIn = function* (piece?: string) {
-    for (const record of recordsIn(piece)) {
-      if (record === undefined) yield undefined;
+    for (const record of parse(arrived, isLast)) {
       // Spreadsheets write rows that were emptied.
-      else if (isEmpty(record.fields)) yield undefined;
+      if (record === undefined || isEmpty(record.fields)) yield undefined;
       else if (columns === undefined) columns = findColumns(record.fields, separator);
       else yield toCsvRow(record, columns);
     }
   };
-  yield* inTurns(text, rowsIn);
-}
+};
 
 /** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */
 type Columns = { id: number; name: number; tag: number; count: number };

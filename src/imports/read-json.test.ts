@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parseArray, readArray, readElements } from './read-json.ts';
+import { parseArray, readArray } from './read-json.ts';
+import { readElements } from './read-rows.ts';
 
 const rowsOf = async (text: string) => (await Array.fromAsync(readElements(Promise.resolve(parseArray(text))))).flat();
 
@@ -76,9 +77,9 @@ describe('a JSON array', () => {
 
   test('is gathered from pieces', async () => {
     async function* pieces() {
-      yield* '[{"id":1,"name":"Tänne 🌲"}]';
+      for (const byte of Buffer.from('[{"id":1,"name":"Tänne 🌲"}]')) yield Buffer.of(byte);
     }
-    const rows = (await Array.fromAsync(readElements(readArray(pieces(), 100)))).flat();
+    const rows = (await Array.fromAsync(readElements(readArray(pieces(), { maxBytes: 100 })))).flat();
     expect(rows).toEqual([{ line: 1, plant: { id: 1n, name: 'Tänne 🌲' } }]);
   });
 });

@@ -1,8 +1,8 @@
 import { parseJsonText } from '../bodies/exact-json.ts';
 import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
+import { createTextDecoder } from './decode-text.ts';
 import { formatCount, type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
-import { inTurns } from './take-turns.ts';
 
 /** How many blank lines to skip before looking at the clock. */
 const CHECK_INTERVAL = 1000;
@@ -10,18 +10,17 @@ const CHECK_INTERVAL = 1000;
 const BLANK = /^[ \t\r]*$/;
 
 /**
- * Reads plants from NDJSON: one NewPlant per line, which ends with LF or CRLF. Ignores blank lines. A line of more than
- * `maxLineBytes` in UTF-8, without its line end, is a failed row and not kept in memory.
+ * Creates a function that reads plants from NDJSON: one NewPlant per line, which ends with LF or CRLF. Ignores blank lines. A line of
+ * more than `maxLineBytes` in UTF-8, without its line end, is a failed row and not kept in memory.
  */
-export async function* readNdjson(
-  text: AsyncIterable<string>,
-  { maxLineBytes }: { maxLineBytes: number },
-): AsyncGenerator<ImportRow[]> {
+export const createNdjsonReader = ({ maxLineBytes }: { maxLineBytes: number }) => {
   let line = 0;
   /** What has arrived of a line without its end. */
   let rest = '';
-  // The end of the file also ends its last line.
-  const rowsIn = function* (piece = '\n') {
+  /** @returns the rows that end in the text, and undefined now and then, since it can take long without a row */
+  return function* (text: string, isLast: boolean): Generator<ImportRow | undefined> {
+    // The end of the file also ends its last line.
+    const piece = isLast ? `${text}\n` : text;
     let start = 0;
     for (let end = piece.indexOf('\n'); end !== -1; end = piece.indexOf('\n', start)) {
       line += 1;
@@ -34,8 +33,7 @@ export async function* readNdjson(
     // A line that is too long already, even without the CR of a CRLF, need not grow.
     if (rest.length <= maxLineBytes + 1) rest += piece.slice(start);
   };
-  yield* inTurns(text, rowsIn);
-}
+};
 
 /** @returns undefined for a blank line */
 const readLine = (line: number, textWithReturn: string, maxBytes: number): ImportRow | undefined => {
@@ -59,15 +57,28 @@ const parseLine = (text: string): unknown => {
   }
 };
 
+type ArrayOptions = {
+  /** See `createTextDecoder`. */
+  encoding?: string;
+  /** The maximum size of the array in bytes of UTF-8. */
+  maxBytes: number;
+};
+
 /** Reads a file that is a JSON array. @throws {StoreError} 1000, 1002 */
-export const readArray = async (pieces: AsyncIterable<string>, maxBytes: number): Promise<unknown[]> => {
+export const readArray = async (
+  pieces: AsyncIterable<Buffer>,
+  { encoding, maxBytes }: ArrayOptions,
+): Promise<unknown[]> => {
+  const decode = await createTextDecoder(encoding);
   let text = '';
   let bytes = 0;
-  for await (const piece of pieces) {
+  const add = (piece: string) => {
     bytes += Buffer.byteLength(piece);
     if (bytes > maxBytes) throw arrayTooLarge(maxBytes);
     text += piece;
-  }
+  };
+  for await (const piece of pieces) add(decode(piece));
+  add(decode());
   return parseArray(text);
 };
 
@@ -92,11 +103,3 @@ export const parseArray = (text: string): unknown[] => {
   const maxSeparators = Math.max(ARRAY_SEPARATORS, Math.floor(text.length / CHARACTERS_PER_SEPARATOR));
   return parseJsonText(text, 'The file', maxSeparators) as unknown[];
 };
-
-/** Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. */
-export async function* readElements(array: Promise<unknown[]>): AsyncGenerator<ImportRow[]> {
-  yield* inTurns([await array], function* (elements: unknown[] = []) {
-    for (const [index, element] of elements.entries())
-      yield toRow(index + 1, newPlantSchema, 'The element', () => element);
-  });
-}

@@ -3,10 +3,9 @@ import { createGunzip, gzipSync } from 'node:zlib';
 import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { NewPlant } from '../plants/plant.ts';
-import { decodeText } from './decode-text.ts';
 import type { ImportRow } from './import.ts';
-import { readCsv } from './read-csv.ts';
-import { parseArray, readElements, readNdjson } from './read-json.ts';
+import { parseArray } from './read-json.ts';
+import { readElements, readRows } from './read-rows.ts';
 
 const LIMIT = 1_048_576;
 
@@ -22,14 +21,14 @@ async function* chunksOf(bytes: Buffer, sizes: number[]): AsyncGenerator<Buffer>
 const allOf = async (turns: AsyncIterable<ImportRow[]>): Promise<ImportRow[]> => (await Array.fromAsync(turns)).flat();
 
 const read = (
-  reader: typeof readNdjson,
+  format: 'csv' | 'ndjson',
   input: string | Buffer,
   sizes: number[] = [LIMIT],
   maxLineBytes = LIMIT,
-): Promise<ImportRow[]> => allOf(reader(decodeText(chunksOf(Buffer.from(input), sizes)), { maxLineBytes }));
+): Promise<ImportRow[]> => allOf(readRows(chunksOf(Buffer.from(input), sizes), { format, maxLineBytes }));
 
-const ndjson = (...parameters: [string | Buffer, number[]?, number?]) => read(readNdjson, ...parameters);
-const csv = (...parameters: [string | Buffer, number[]?, number?]) => read(readCsv, ...parameters);
+const ndjson = (...parameters: [string | Buffer, number[]?, number?]) => read('ndjson', ...parameters);
+const csv = (...parameters: [string | Buffer, number[]?, number?]) => read('csv', ...parameters);
 
 const text = fc.string({ unit: 'binary', maxLength: 40 }).map((string) => string.replaceAll('\0', ''));
 const anyPlant: fc.Arbitrary<NewPlant> = fc.record(
@@ -77,7 +76,7 @@ describe('any plants', () => {
       fc.asyncProperty(fc.array(anyPlant, { maxLength: 20 }), sizes, async (plants, cuts) => {
         const bytes = gzipSync(plants.map(toJson).join('\n'));
         const unzipped = pipeline(Readable.from(chunksOf(bytes, cuts)), createGunzip(), () => {});
-        const rows = await allOf(readNdjson(decodeText(unzipped), { maxLineBytes: LIMIT }));
+        const rows = await allOf(readRows(unzipped, { format: 'ndjson', maxLineBytes: LIMIT }));
         expect(plain(plantsOf(rows))).toEqual(plain(plants));
       }),
       { numRuns: 50 },
@@ -123,15 +122,15 @@ test('CSV has the same rows on the same lines, whichever line ends it has and wh
   );
 });
 
-test.each<[string, typeof readNdjson, (id: number) => string, string]>([
-  ['NDJSON', readNdjson, (id) => `{"id":${id},"name":"Fir"}\n`, ''],
-  ['CSV', readCsv, (id) => `${id},Fir\n`, 'id,name\n'],
-])('an invalid byte late in %s ends the file, and the rows before it are read', async (_format, reader, row, head) => {
+test.each<[string, 'csv' | 'ndjson', (id: number) => string, string]>([
+  ['NDJSON', 'ndjson', (id) => `{"id":${id},"name":"Fir"}\n`, ''],
+  ['CSV', 'csv', (id) => `${id},Fir\n`, 'id,name\n'],
+])('an invalid byte late in %s ends the file, and the rows before it are read', async (_title, format, row, head) => {
   const rows = Array.from({ length: 10_000 }, (_, id) => row(id));
   const file = Buffer.from(head + rows.join('') + row(10_000).replace('Fir', 'T\xe4nnchen') + row(10_001), 'latin1');
   const read: ImportRow[] = [];
   const reading = async () => {
-    for await (const some of reader(decodeText(chunksOf(file, [1000])), { maxLineBytes: LIMIT })) read.push(...some);
+    for await (const some of readRows(chunksOf(file, [1000]), { format, maxLineBytes: LIMIT })) read.push(...some);
   };
   const line = 10_000 + Number(head !== '');
   await expect(reading()).rejects.toMatchObject({
@@ -162,10 +161,10 @@ test.each<[string, () => Promise<ImportRow[]>]>([
   ['NDJSON', () => ndjson('{}\n'.repeat(20_000))],
   ['CSV', () => csv(`id,name\n${'x\n'.repeat(20_000)}`)],
   ['a JSON array', () => allOf(readElements(Promise.resolve(parseArray(`[${'{"name":"Fir"},'.repeat(19_999)}{}]`))))],
-])('many short rows that fail do not block the event loop: %s', async (_format, readRows) => {
+])('many short rows that fail do not block the event loop: %s', async (_format, readAll) => {
   let rows: ImportRow[] = [];
   const turns = await countTurns(async () => {
-    rows = await readRows();
+    rows = await readAll();
   });
   expect(rows).toHaveLength(20_000);
   expect(turns).toBeGreaterThan(10_000);
@@ -231,7 +230,7 @@ describe('NDJSON', () => {
     }
     const memory = () => process.memoryUsage().heapUsed + process.memoryUsage().external;
     const before = memory();
-    const rows = await allOf(readNdjson(decodeText(endless()), { maxLineBytes: LIMIT }));
+    const rows = await allOf(readRows(endless(), { format: 'ndjson', maxLineBytes: LIMIT }));
     expect(rows).toMatchObject([{ line: 1, error: 1002 }, { plant: { id: 2n } }]);
     expect(most - before).toBeLessThan(100 * LIMIT);
   });

@@ -1,12 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { decodeText } from '../../src/imports/decode-text.ts';
-import { readCsv } from '../../src/imports/read-csv.ts';
+import { readRows } from '../../src/imports/read-rows.ts';
 import { ROUNDED, SAVED, SAVED_PLANTS } from '../support/spreadsheets.ts';
 
 const read = async (name: string, charset?: (typeof SAVED)[number]['charset']) => {
   const bytes = createReadStream(`test/fixtures/spreadsheets/${name}`, { highWaterMark: 10 });
-  return (await Array.fromAsync(readCsv(decodeText(bytes, charset), { maxLineBytes: 1000 }))).flat();
+  return (await Array.fromAsync(readRows(bytes, { format: 'csv', encoding: charset, maxLineBytes: 1000 }))).flat();
 };
 
 // The files in test/fixtures/; test/system/spreadsheets.test.ts has LibreOffice write the files again.

@@ -7,8 +7,7 @@ import { type ImportOptions, type ImportRow, importQuerySchema, type PlantRow } 
 import { createImportBodyReader } from '../../../src/imports/import-body.ts';
 import { importPlants } from '../../../src/imports/import-plants.ts';
 import type { ImportSession } from '../../../src/imports/import-session.ts';
-import { readCsv } from '../../../src/imports/read-csv.ts';
-import { readNdjson } from '../../../src/imports/read-json.ts';
+import { readRows } from '../../../src/imports/read-rows.ts';
 import { edge, limitOf, succeeds } from '../../support/limits/edge.ts';
 
 afterEach(() => {
@@ -22,18 +21,22 @@ const plantRows = (count: number, length = 1): PlantRow[] =>
   range(count).map((index) => ({ line: index + 1, plant: { id: BigInt(index), name: 'x'.repeat(length) } }));
 const failedRows = (count: number): ImportRow[] => range(count).map((line) => ({ line, error: 1003, message: '' }));
 
-/** Imports rows into a table that takes all of them. @returns whether they were accepted, and the slices that were staged */
+/** A session of a table that takes all rows. */
+const SESSION: ImportSession = {
+  lockTimeout: 1000,
+  query: async () => ({ rows: [], rowCount: 0 }),
+  copy: async () => {},
+  commit: async () => {},
+  release: () => {},
+};
+
+/** Imports rows. @returns whether they were accepted, and the slices that were staged */
 const importRows = async (rows: ImportRow[], options: Partial<ImportOptions> = {}) => {
   let staged = 0;
-  const session: ImportSession = {
-    lockTimeout: 1000,
-    query: async () => ({ rows: [], rowCount: 0 }),
-    copy: async () => {
-      staged += 1;
-    },
-    commit: async () => {},
-    release: () => {},
+  const copy = async () => {
+    staged += 1;
   };
+  const session = { ...SESSION, copy };
   async function* read() {
     yield* rows.map((row) => [row]);
   }
@@ -88,13 +91,14 @@ describe('an import', () => {
 });
 
 describe('a file', () => {
+  const piecesOf = (texts: string[]) => Readable.from(texts.map((text) => Buffer.from(text)));
   const outcome = (rows: AsyncIterable<ImportRow[]>) =>
     Array.fromAsync(rows).then(
       (turns) => turns.flat().map((row) => ('plant' in row ? 'stored' : row.error)),
       ({ code }) => code,
     );
   const csv = (text: string | string[], maxLineBytes = 1_048_576) =>
-    outcome(readCsv(Readable.from([text].flat()), { maxLineBytes }));
+    outcome(readRows(piecesOf([text].flat()), { format: 'csv', maxLineBytes }));
 
   edge('imports/csv-records.ts MAX_FIELDS', 'of CSV has at most 1000 fields in a row, the header row as well', {
     is: [['stored'], ['stored'], 1002],
@@ -118,7 +122,7 @@ describe('a file', () => {
     of: async (size) => {
       const row = `{"id":1,"name":"${'x'.repeat(size - 18)}"}`;
       return [
-        await outcome(readNdjson(Readable.from([`${row}\n`]), { maxLineBytes: 2000 })),
+        await outcome(readRows(piecesOf([`${row}\n`]), { format: 'ndjson', maxLineBytes: 2000 })),
         // Delimiters do not count.
         await csv(`id,name,x\n1,${'x'.repeat(size - 101)},${'x'.repeat(100)}\n`, 2000),
         // Nor does the number of characters.
@@ -136,17 +140,19 @@ describe('a body without a row', () => {
     const request = Object.assign(new PassThrough(), { headers: { 'content-type': 'application/x-ndjson' } });
     const read = createImportBodyReader({
       bodies: { limit: 1_048_576, timeout: 3_600_000, hold: () => {}, inTurn: createTurns() },
-      rowTimeout: ROW_TIMEOUT,
     });
     const response = { locals: {}, destroyed: false } as unknown as Response;
-    const ending = new AbortController();
-    const rows = read(request as unknown as Request, response)(ending);
     let count = 0;
     let code: number | undefined;
-    const reading = (async () => {
-      for await (const found of rows) count += found.length;
-    })().catch((error) => {
-      code = error.code;
+    const reading = importPlants(read(request as unknown as Request, response), OPTIONS, {
+      sessions: { open: async () => SESSION },
+      ending: new AbortController(),
+      rowTimeout: ROW_TIMEOUT,
+      onProgress: ({ rows }) => {
+        count = rows;
+      },
+    }).catch(({ cause }) => {
+      code = cause.code;
     });
     return {
       pass: async (milliseconds: number) => {
