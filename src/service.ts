@@ -55,7 +55,9 @@ export const createService = async (options: ServiceOptions) => {
   const { requireScope, watchRequest } = tokens;
   const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
   const onChecked = createOutageWatch({ logger, lines: NOT_READY });
-  const health = createHealth({ database: connecting, timeout: limits.lookUpTimeout, warn, onChecked });
+  const hasConnections = () => pool.totalCount > 0;
+  const checking = { hasConnections, timeout: limits.lookUpTimeout, warn, onChecked };
+  const health = createHealth({ database: connecting, ...checking });
   const budget = createByteBudget({ limit: limits.heldBytes });
   const bodies = { limit: config.bodyLimit, timeout: requestTimeout, hold: budget.hold, inTurn: createTurns() };
 

@@ -34,8 +34,12 @@ export const uses = Object.entries(USES).flatMap(([table, privileges]) =>
 const deniedUses = uses.map((use) => {
   const [privilege, , table] = use.split(' ');
   const may = privilege === 'DELETE' ? 'has_table_privilege' : 'has_any_column_privilege';
-  // NULL if there is no such table.
-  return `CASE WHEN ${may}(to_regclass('${table}'), '${privilege}') IS NOT TRUE THEN '${use}' END`;
+  // NULL if there is no such table. With Citus, where keys are refused, the workers have none for them.
+  const isNeeded =
+    table === 'idempotency_keys'
+      ? `(to_regclass('${table}') IS NOT NULL OR to_regclass('pg_catalog.pg_dist_partition') IS NULL)`
+      : 'TRUE';
+  return `CASE WHEN ${isNeeded} AND ${may}(to_regclass('${table}'), '${privilege}') IS NOT TRUE THEN '${use}' END`;
 });
 
 /** A column: the uses that the role has no privilege for, separated by commas. */

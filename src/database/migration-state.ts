@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Client, Pool } from 'pg';
+import type { Client, ClientBase } from 'pg';
 import { StoreError } from '../errors.ts';
 import { DENIED, DURABILITY, readFacts, SECURED, uses } from './inspect-database.ts';
 import { assertSchemaUsable, storeSchema } from './store-schema.ts';
@@ -45,8 +45,8 @@ export const readMigrationState = async (client: Client, url: string) => {
  * @throws {StoreError} code 1502: migrations are missing, the role lacks privileges, or policies of row-level security
  * @throws an error of the driver if the database cannot be reached or written to
  */
-export const assertReadyToServe = async (pool: Pool): Promise<string> => {
-  const { rows } = await pool.query<AppliedMigration & SessionState>(
+export const assertReadyToServe = async (client: ClientBase): Promise<string> => {
+  const { rows } = await client.query<AppliedMigration & SessionState>(
     `SELECT migration_name AS name, current_setting('transaction_read_only')::boolean AS "isReadOnly", ${DURABILITY}, ${SECURED}, ${DENIED}
      ${FROM_APPLIED}`,
   );
@@ -55,20 +55,20 @@ export const assertReadyToServe = async (pool: Pool): Promise<string> => {
     const cause = new Error(`Missing migrations: ${missing.join(', ')}`);
     throw new StoreError('databaseNotMigrated', undefined, { cause });
   }
-  // The server may no longer be the primary: a failed write, which changes nothing here, closes the connection to it.
-  if (rows.some(({ isReadOnly }) => isReadOnly)) await pool.query('DELETE FROM plants WHERE FALSE');
+  // A write, which changes nothing here, fails with the reason.
+  if (rows.some(({ isReadOnly }) => isReadOnly)) await client.query('DELETE FROM plants WHERE FALSE');
   const { denied, secured, weaknesses = '' } = rows[0] ?? {};
   if (denied) {
     const message = `The role of the service lacks ${denied}, or there is no such table.`;
     throw new StoreError('databaseNotMigrated', message);
   }
-  if (secured) await assertPolicies(pool);
+  if (secured) await assertPolicies(client);
   return weaknesses;
 };
 
 /** Without a policy for a command, row-level security hides all rows from it: lists would be empty, and no plant deleted. */
-const assertPolicies = async (pool: Pool) => {
-  const { rows } = await pool.query<{ missing: string | null }>(
+const assertPolicies = async (client: ClientBase) => {
+  const { rows } = await client.query<{ missing: string | null }>(
     `SELECT string_agg(use, ', ' ORDER BY use) AS missing
      FROM unnest($1::text[]) AS use, split_part(use, ' ', 1) AS command, to_regclass(split_part(use, ' ', 3)) AS secured
      WHERE row_security_active(secured) AND NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = secured AND polpermissive

@@ -27,7 +27,13 @@ test('concurrent checks share one statement, which fails here', async () => {
   stack.defer(() => void server.close());
   const url = `postgresql://user@127.0.0.1:${(server.address() as AddressInfo).port}/plants`;
   const database = { url, connectTimeout: 5000, statementTimeout: 60_000 };
-  const health = createHealth({ database, timeout: 60_000, warn: () => {}, onChecked: () => {} });
+  const health = createHealth({
+    database,
+    hasConnections: () => true,
+    timeout: 60_000,
+    warn: () => {},
+    onChecked: () => {},
+  });
   stack.defer(health.close);
   const checks = Promise.allSettled(Array.from({ length: 100 }, () => health.assertReady()));
   (await first.promise).write(FAILED);

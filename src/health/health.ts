@@ -9,6 +9,8 @@ import { sendJson } from '../http/send-json.ts';
 
 type HealthOptions = {
   database: Omit<Parameters<typeof createPool>[0], 'connections'>;
+  /** Whether requests have connections to the database. */
+  hasConnections: () => boolean;
   /** How long the database may take to respond, in ms. */
   timeout: number;
   /** Called if a check finds that PostgreSQL could lose confirmed plants; see `createDurabilityWatch`. */
@@ -18,7 +20,7 @@ type HealthOptions = {
 };
 
 /** Health checks: `GET /livez` (the process responds) and `GET /readyz` (it can handle requests). No token is required. */
-export const createHealth = ({ database, timeout, warn, onChecked }: HealthOptions) => {
+export const createHealth = ({ database, hasConnections, timeout, warn, onChecked }: HealthOptions) => {
   // Of its own: an instance whose requests all wait for locked plants is ready for others.
   const pool = createPool({ ...database, connections: 1 }).on('error', () => {});
   const watchDurability = createDurabilityWatch(warn);
@@ -27,14 +29,23 @@ export const createHealth = ({ database, timeout, warn, onChecked }: HealthOptio
   let checking: Promise<void> | undefined;
   const routes = Router({ strict: true, caseSensitive: true });
   addGet(routes, '/livez', (_request, response) => sendJson(response, { status: 'live' }));
+  const check = async () => {
+    const client = await pool.connect();
+    let isKept = false;
+    try {
+      watchDurability(await assertReadyToServe(client));
+      // Otherwise the next request needs a new one. So does the next check, which tells whether PostgreSQL gives one.
+      isKept = hasConnections();
+    } finally {
+      client.release(!isKept);
+    }
+  };
   const assertReady = async () => {
     if (stopping) throw new StoreError('stopping');
     // Concurrent probes share one query. They need no token and must not take all connections.
-    checking ??= assertReadyToServe(pool)
-      .then(watchDurability)
-      .finally(() => {
-        checking = undefined;
-      });
+    checking ??= check().finally(() => {
+      checking = undefined;
+    });
     const error = await withinTime(checking, timeout).then(
       () => undefined,
       (error: Error) => error,

@@ -179,6 +179,25 @@ describe('GET /livez and GET /readyz', () => {
     expect((await service.agent.get('/readyz')).status).toBe(200);
     expect((await service.post({ id: 2, name: 'Fir' })).status).toBe(200);
   });
+
+  test('not ready, code 1501, if requests have no connection and can get none, however often it is probed', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { name, url, administer, drop } = await createTestDatabase();
+    stack.defer(drop);
+    const service = await start({}, { databaseUrl: url });
+    const ready = async () => (await service.agent.get('/readyz')).status;
+    const lookUp = async () =>
+      (await service.agent.get('/plants').set('Authorization', `Bearer plant_${'x'.repeat(43)}`)).status;
+    const allow = (isAllowed: boolean) => administer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS ${isAllowed}`);
+    expect(await ready()).toBe(200);
+    await allow(false);
+    expect([await ready(), await ready(), await lookUp()]).toEqual([503, 503, 503]);
+    await allow(true);
+    expect([await ready(), await lookUp(), await ready()]).toEqual([200, 401, 200]);
+    // They have one now.
+    await allow(false);
+    expect([await lookUp(), await ready()]).toEqual([401, 200]);
+  });
 });
 
 test.each([

@@ -196,6 +196,19 @@ describeUnless(await findCitusObstacle(), 'on Citus', () => {
     });
     afterAll(() => store.stop());
 
+    test('an instance may use a worker, and is ready there', async () => {
+      const ownFolder = makeTemporaryFolder();
+      const settings = { DATA_DIR: ownFolder, DATABASE_URL: databaseOn(cluster.workers[0], 'plants') };
+      const atWorker = await startStore(settings);
+      try {
+        expect(await callAt(atWorker.url, 'GET', '/readyz')).toEqual({ status: 200, text: '{"status":"ready"}' });
+        expect((await callAt(atWorker.url, 'GET', '/plants/1')).status).toBe(200);
+      } finally {
+        await atWorker.stop();
+        rmSync(ownFolder, { recursive: true });
+      }
+    });
+
     test('has the rows from before on the workers only, and is not distributed again', async () => {
       expect(await count(`id <= ${PLANTS}`)).toBe(PLANTS);
       expect(await query(url, "SELECT pg_relation_size('plants') AS bytes")).toEqual([{ bytes: '0' }]);
