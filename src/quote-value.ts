@@ -30,4 +30,8 @@ const quoteText = (text: string): string => {
 const escapeText = (text: string): string =>
   JSON.stringify(text).replace(/[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, escapeCharacter);
 
+/** Text of others for a terminal, which would follow control characters: keeps line ends and tabs, and escapes the others. */
+export const escapeControls = (text: string): string =>
+  text.replace(/(?![\t\n])[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, escapeCharacter);
+
 const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -54,6 +54,7 @@ export const sections: Record<string, LimitRow[]> = {
     ),
   ],
   'Headers and messages': [
+    row('server/http-server.ts MAX_HEADER_FIELDS', 'header fields of a request'),
     row('idempotency/keyed-request.ts MAX_LENGTH', 'characters of an `Idempotency-Key`'),
     row('sql idempotency_keys_answer_check', 'the response that is kept for a key', 'bytes'),
     row('idempotency/stored-responses.ts MAX_ATTEMPTS', 'attempts to store the response to a key'),

@@ -15,6 +15,7 @@ const notes: Record<string, string> = {
   plant_store_in_use: 'A number that stays above 0 without requests is a leak: please report it.',
   plant_store_database_connections: 'Those of imports, exports and `/readyz` are not counted.',
   plant_store_queue_items: 'The limits of each queue are in [limits](limits.md#queues).',
+  plant_store_workers: 'Only with `WORKERS`. A dead worker has no series until it is replaced.',
   plant_store_worker_up: 'Only with `WORKERS`. If it is 0, the other series of that worker are missing.',
 };
 
@@ -34,8 +35,11 @@ const render = (metrics: Described[]) =>
 
 /** Those that the parent of several workers adds. */
 const readOfParent = async (): Promise<Described[]> => {
-  const found = (await readWorkersMetrics()).matchAll(/^# HELP (\w+) (.*)\n# TYPE \w+ (\w+)$/gm);
-  return [...found].map(([, name = '', help = '', type = '']) => ({ name, help, type, labelNames: ['worker'] }));
+  const found = (await readWorkersMetrics(2)).matchAll(/^# HELP (\w+) (.*)\n# TYPE \w+ (\w+)$/gm);
+  return [...found].map(([, name = '', help = '', type = '']) => {
+    const labelNames = name === 'plant_store_worker_up' ? ['worker'] : [];
+    return { name, help, type, labelNames };
+  });
 };
 
 export const renderMetrics = async (): Promise<string> => {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   mkdtempSync,
   readdirSync,
@@ -8,12 +9,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
-import { failToWrite, formatOf, importFormats, writeFileBytes } from './bulk-file.ts';
+import { failToWrite, formatOf, importFormats, readFileBytes, writeFileBytes } from './bulk-file.ts';
 
 test.each([
   ['plants.gz', 'csv', { format: 'csv', isCompressed: true }],
@@ -36,13 +38,13 @@ test.each(['write', 'ftruncate', 'fsync', 'close'])('a disk that fails at %s: a 
   expect(() => failToWrite('plants.csv')(error)).toThrow(`plants.csv cannot be written: ${error.message}`);
 });
 
-describe('writeFileBytes', () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'plant-store-bulk-file-'));
-  });
-  afterEach(() => rmSync(folder, { recursive: true }));
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'plant-store-bulk-file-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
 
+describe('writeFileBytes', () => {
   const write = (bytes: AsyncIterable<Buffer>) =>
     writeFileBytes(join(folder, 'all.csv'), { format: 'csv', isCompressed: false }, { bytes, signal });
   const { signal } = new AbortController();
@@ -86,5 +88,34 @@ describe('writeFileBytes', () => {
     };
     await expect(write(failing())).rejects.toThrow('no more');
     expect([readdirSync(folder), content()]).toEqual([['all.csv'], 'before']);
+  });
+});
+
+describe('a pipe that nobody else uses', () => {
+  const report = (signal: AbortSignal) => ({ signal, onBytes: () => {} });
+  const interrupt = () => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(new Error('Interrupted')), 100);
+    return controller.signal;
+  };
+
+  test('does not keep a command that is interrupted', async () => {
+    const pipe = join(folder, 'pipe');
+    spawnSync('mkfifo', [pipe]);
+    for (const isCompressed of [false, true]) {
+      const read = Array.fromAsync(readFileBytes(pipe, { isCompressed }, report(interrupt())));
+      await expect(read).rejects.toThrow('Interrupted');
+    }
+    // Their calls still wait for one.
+    const writer = await open(pipe, 'w');
+    const idle = Array.fromAsync(readFileBytes(pipe, { isCompressed: false }, report(interrupt())));
+    await expect(idle).rejects.toThrow('Interrupted');
+    await writer.close();
+    const bytes = (async function* () {
+      yield Buffer.from('x');
+    })();
+    const file = { format: 'ndjson', isCompressed: false } as const;
+    await expect(writeFileBytes(pipe, file, { bytes, signal: interrupt() })).rejects.toThrow('Interrupted');
+    await (await open(pipe, 'r')).close();
   });
 });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { addAbortListener } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -51,6 +52,16 @@ export const sizeOf = async (file: string): Promise<number | undefined> => {
 };
 
 /**
+ * Does not wait for a system call that cannot be cancelled: opening or reading a pipe that nobody else uses.
+ * @throws errors of `work`, or the signal's reason
+ */
+const unlessAborted = async <Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> => {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  using _listener = addAbortListener(signal, () => reject(signal.reason));
+  return await Promise.race([work, aborted]);
+};
+
+/**
  * @param onBytes called with the size of each chunk, before decompression
  * @throws {StoreError} 1000 the file could not be decompressed; file system errors, or the signal's reason
  */
@@ -61,9 +72,16 @@ export const readFileBytes = (
 ): AsyncIterable<Buffer> => {
   const stream = addAbortSignal(signal, file === STDIO ? process.stdin : createReadStream(file));
   const bytes = async function* (): AsyncGenerator<Buffer> {
-    for await (const chunk of stream) {
-      onBytes(chunk.length);
-      yield chunk;
+    const chunks = stream[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const { done, value } = await unlessAborted(signal, chunks.next());
+        if (done) return;
+        onBytes(value.length);
+        yield value;
+      }
+    } finally {
+      stream.destroy();
     }
   };
   return isCompressed ? decompressAll(bytes(), createGunzip(), (cause) => notDecompressed(cause, 'file')) : bytes();
@@ -83,7 +101,7 @@ export const writeFileBytes = async (
   if (file === STDIO) return write(printAll);
   const found = await stat(file).catch(() => undefined);
   // Writes to a device or a pipe directly instead of replacing it.
-  if (found && !found.isFile()) return write(createWriteStream(file)).catch(failToWrite(file));
+  if (found && !found.isFile()) return unlessAborted(signal, write(createWriteStream(file))).catch(failToWrite(file));
   // A link may lead to a file that does not exist yet.
   const target = found
     ? await realpath(file)

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { describeProgress, showProgress } from './output.ts';
+import { describeProgress, note, showProgress } from './output.ts';
 
 test.each([
   [[0], 0, '0 rows  0 rows/s'],
@@ -44,4 +44,12 @@ describe('showProgress', () => {
       ['\r\x1b[K[##########---------', '\r\x1b[K[##########---------', '\r\x1b[K'].map((line) => line.slice(0, 23)),
     );
   });
+});
+
+test('a note has no control characters of a file or of another server', () => {
+  const write = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+  note('\x1b]0;title\x07\x9b2J: a\tb\nc\rd é');
+  const [[text] = []] = write.mock.calls;
+  write.mockRestore();
+  expect(text).toBe('\\u001b]0;title\\u0007\\u009b2J: a\tb\nc\\u000dd é\n');
 });

@@ -1,4 +1,5 @@
 import { OperationalError } from '../errors.ts';
+import { escapeControls } from '../quote-value.ts';
 
 /** Standard output cannot be written to. */
 export class OutputError extends OperationalError {
@@ -20,7 +21,7 @@ export const print = (text: string | Uint8Array): Promise<void> =>
   });
 
 /** Writes a line for people to standard error, and does not wait for it. */
-export const note = (line: string): void => void process.stderr.write(`${line}\n`);
+export const note = (line: string): void => void process.stderr.write(`${escapeControls(line)}\n`);
 
 /** How often to show progress, in ms: as a bar on a terminal, otherwise as a new line each time. */
 const TERMINAL_INTERVAL = 200;

@@ -7,7 +7,7 @@ import { addExportCommand } from './export-command.ts';
 import { addImportCommand } from './import-command.ts';
 import { addManyCommands } from './many-commands.ts';
 import { parseBrowser, parsePort } from './option-parsers.ts';
-import { print } from './output.ts';
+import { note, print } from './output.ts';
 import { addSearchIndexCommand } from './search-index-command.ts';
 import { openStudio } from './studio.ts';
 import { addTokenCommands } from './token-commands.ts';
@@ -22,7 +22,7 @@ type ProgramOptions = Settings & {
 export const createProgram = ({ environment, fromFile, writeOut }: ProgramOptions): Command => {
   const config = () => readConfig(environment);
   const program = new Command('plant-store')
-    .configureOutput({ writeOut })
+    .configureOutput({ writeOut, writeErr: (text) => note(text.trimEnd()) })
     .version(version)
     .description('Stores plants in PostgreSQL. Configured by environment variables and .env; see .env.example.')
     .exitOverride()

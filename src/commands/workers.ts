@@ -73,12 +73,13 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     /** Resolves when all listen; stops them if one does not. @returns the port that they share */
     start: async (): Promise<number> => {
       try {
+        const length = count === 'auto' ? availableParallelism() : count;
         if (metrics) {
-          const { readWorkersMetrics: read } = await import('../observability/workers-metrics.ts');
+          const { readWorkersMetrics } = await import('../observability/workers-metrics.ts');
+          const read = () => readWorkersMetrics(length);
           metricsServer = createMetricsServer({ ...metrics, read, assertReady: assertWorkersReady, logger });
           await metricsServer.start();
         }
-        const length = count === 'auto' ? availableParallelism() : count;
         const [port = 0] = await Promise.all(Array.from({ length }, startWorker));
         return port;
       } catch (error) {

@@ -17,6 +17,8 @@ test.each([
   ['fe80::1%br-lan', 'fe80:0:0:0::/64'],
   ['2001:db8:1:2:3:4:5::', '2001:db8:1:2::/64'],
   ['64:ff9b::198.51.100.7', '64:ff9b:0:0::/64'],
+  ['::ffff:0:198.51.100.7', '0:0:0:0::/64'],
+  ['::ffff:1:2%a.b', '0.1.0.2'],
 ])('%s is counted as %s', (ip, expected) => {
   expect(clientAddress({ ip, socket })).toBe(expected);
 });

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 
 /** The client's address; behind trusted proxies (TRUST_PROXY), the one that they report. Undefined once it is disconnected. */
 export const clientIp = ({ ip, socket }: Pick<Request, 'ip' | 'socket'>): string | undefined =>
-  [ip, socket.remoteAddress].find((address) => address && isIP(address))?.replace(/^::ffff:(?=.*\.)/i, '');
+  [ip, socket.remoteAddress].find((address) => address && isIP(address))?.replace(/^::ffff:(?=[\d.]+$)/i, '');
 
 /**
  * The key under which requests without a valid token are counted: the IPv4 address, or the /64 network of the IPv6

@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express';
 import { StoreError } from '../errors.ts';
 
 /** If one of these is repeated, Node.js keeps the first, while a proxy may keep the last. */
-const SINGLE_HEADERS = ['Host', 'Authorization', 'Content-Type'];
+const SINGLE_HEADERS = new Map(['Host', 'Authorization', 'Content-Type'].map((name) => [name.toLowerCase(), name]));
 
 /** `uri-host [ ":" port ]` (RFC 9110 §7.2, RFC 3986 §3.2.2). */
 const HOST = /^(\[[\da-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
@@ -20,15 +20,26 @@ export const checkHeaders: RequestHandler = (request, response, next) => {
   throw new StoreError('requestNotHttp', problem);
 };
 
-const findProblem = ({ headers, headersDistinct, httpVersion }: IncomingMessage): string | undefined => {
+const findProblem = ({ headers, rawHeaders, httpVersion }: IncomingMessage): string | undefined => {
   const { host, 'transfer-encoding': coding } = headers;
   if (!['1.0', '1.1'].includes(httpVersion)) return 'The version of HTTP must be 1.0 or 1.1.';
   if (host === undefined && httpVersion !== '1.0') return 'The Host header is missing.';
   if (host !== undefined && !HOST.test(host)) return 'The Host header is not a host with an optional port.';
   if (coding !== undefined && httpVersion === '1.0') return 'A Transfer-Encoding needs HTTP/1.1.';
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') return 'The Transfer-Encoding must be chunked.';
-  const repeated = SINGLE_HEADERS.find((name) => (headersDistinct[name.toLowerCase()]?.length ?? 0) > 1);
-  return repeated && `There is more than one ${repeated} header.`;
+  const repeated = findRepeated(rawHeaders);
+  return repeated && `There is more than one ${SINGLE_HEADERS.get(repeated)} header.`;
+};
+
+/** @param rawHeaders names and values in turn. (`headersDistinct` would hold all of them a second time.) */
+const findRepeated = (rawHeaders: readonly string[]): string | undefined => {
+  const found = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? '';
+    if (found.has(name)) return name;
+    if (SINGLE_HEADERS.has(name)) found.add(name);
+  }
+  return undefined;
 };
 
 /** A route may override these. The other headers that helmet sets only matter for pages. */
@@ -47,7 +58,7 @@ const MAX_AGE = 600;
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 /** The response headers that a page may read, besides those that are always allowed. */
 const EXPOSED_HEADERS =
-  'Content-Disposition, ETag, Idempotent-Replayed, Link, RateLimit, RateLimit-Policy, Retry-After, traceresponse, WWW-Authenticate, X-Request-Id';
+  'Accept, Accept-Encoding, Content-Disposition, ETag, Idempotent-Replayed, Link, RateLimit, RateLimit-Policy, Retry-After, traceresponse, WWW-Authenticate, X-Request-Id';
 
 /**
  * Allows pages of these origins to use the service from a browser (https://fetch.spec.whatwg.org/#http-cors-protocol).

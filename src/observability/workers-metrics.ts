@@ -6,9 +6,15 @@ type Metrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 /**
  * In the primary process: the metrics of the workers that reply, and which workers those are, in Prometheus' text format.
  * AggregatorRegistry fails for all if one does not reply.
+ * @param count how many workers there should be
  */
-export const readWorkersMetrics = async (): Promise<string> => {
+export const readWorkersMetrics = async (count: number): Promise<string> => {
   const registry = new Registry();
+  new Gauge({
+    name: 'plant_store_workers',
+    help: 'Number of workers that there should be (WORKERS).',
+    registers: [registry],
+  }).set(count);
   const up = new Gauge({
     name: 'plant_store_worker_up',
     help: '1 if the worker returned its metrics in time, 0 if not.',

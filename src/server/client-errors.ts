@@ -23,7 +23,7 @@ const CAUSES: Record<string, StoreError> = {
   HPE_INVALID_URL: URL_WRONG,
   HPE_HEADER_OVERFLOW: new StoreError(
     'requestNotHttp',
-    'The header, with the URL, is larger than 16 KiB, or has more than 1,000 fields.',
+    'The header, with the URL, is larger than 16 KiB, or has more than 100 fields.',
   ),
 };
 const BODY_NOT_HTTP = new StoreError('requestNotHttp', 'The body is not valid HTTP/1.1.');
@@ -102,8 +102,11 @@ const toStoreError = ({ code = '', rawPacket, bytesParsed = 0 }: ClientError): S
   const text = rawPacket.toString('latin1');
   const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)[0] ?? '';
   const [, method] = /^([\w!#$%&'*+.^`|~-]{1,64}) \S+ HTTP\/1\.[01]\r?$/.exec(line) ?? [];
-  return method === undefined || method !== method.toUpperCase() ? REQUEST_NOT_HTTP : methodUnknown(method);
+  if (method === undefined) return REQUEST_NOT_HTTP;
+  return method === method.toUpperCase() ? methodUnknown(method) : METHOD_LOWER_CASE;
 };
+
+const METHOD_LOWER_CASE = new StoreError('requestNotHttp', 'Methods are written in capital letters, such as GET.');
 
 /** Node.js does not parse the path of a request with an unknown method, so the response lists all methods. */
 const methodUnknown = (method: string) =>

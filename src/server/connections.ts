@@ -93,6 +93,8 @@ export const createConnections = (options: ConnectionsOptions) => {
     // An idle connection keeps no memory of its past requests.
     kept.set(socket, request.complete ? undefined : request);
     if (!request.complete) {
+      // Nobody reads its header any more, which may take 16 KiB and more.
+      Object.assign(request, { headers: {}, rawHeaders: [] });
       const { timeout: keepAliveTimeout = 0 } = socket;
       socket.setTimeout(requestTimeout);
       request.once('end', () => {

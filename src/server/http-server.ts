@@ -13,6 +13,9 @@ import {
 } from './client-errors.ts';
 import { type ConnectionsOptions, createConnections } from './connections.ts';
 
+/** The maximum number of header fields. Each takes memory beside its bytes, and every connection may have a request in progress. */
+const MAX_HEADER_FIELDS = 100;
+
 /** How often to close idle connections while the server stops, in ms. */
 const IDLE_CLOSE_INTERVAL = 50;
 
@@ -45,6 +48,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
     connectionsCheckingInterval: checkInterval,
   });
   server.timeout = requestTimeout;
+  server.maxHeadersCount = MAX_HEADER_FIELDS;
   const connections = createConnections(options);
   const { refuseRequest, refuseConnection, respondToClientError } = createRefusals({ ...options, connections });
   let closing = false;

@@ -50,11 +50,11 @@ export const readInSlices = (socket: Socket & { parser?: Parser }, isHeld: () =>
       if (error === STOP_PARSING) return;
       throw error;
     }
-    // After a request with Upgrade, Node.js drops the rest of a read, and hides that what follows is no HTTP. After CONNECT,
-    // and once the connection is closed, it has no parser.
+    // After a request with Upgrade, Node.js drops the rest of a read, and hides that what follows is no HTTP: then the parser has
+    // taken nothing, or any number, also a negative one. After CONNECT, and once the connection is closed, it has no parser.
     const taken = lastTaken?.();
     if (socket.parser !== parser || typeof taken !== 'number') return;
-    if (taken === 0) socket.emit('error', NO_HTTP);
+    if (taken <= 0 || taken > bytes.length) socket.emit('error', NO_HTTP);
     else if (taken < bytes.length) parse(bytes.subarray(taken));
   };
   /** Whether the next slice waits, and whether the socket is to be resumed for it. */

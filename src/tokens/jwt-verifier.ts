@@ -93,6 +93,8 @@ const tryKeys = async (text: string, getKey: JWTVerifyGetKey, options: JWTVerify
 
 /** No part of the token but the claim at fault, and that only if its signature is right. */
 const reasonOf = (error: Error): string => {
+  // Its message has what `crit` of the header names.
+  if (error instanceof errors.JOSENotSupported) return 'the header of the token, or the key for it, is not supported';
   if (!(error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired)) return error.message;
   return `${error.message}: ${JSON.stringify(error.payload[error.claim])?.slice(0, 200)}`;
 };

@@ -106,7 +106,7 @@ test('the client converts an Error that Express does not send to problem details
     type: 'about:blank',
     title: 'Bad Request',
     status: 400,
-    detail: 'The header, with the URL, is larger than 16 KiB, or has more than 1,000 fields.',
+    detail: 'The header, with the URL, is larger than 16 KiB, or has more than 100 fields.',
     code: 1006,
   });
 });

@@ -25,7 +25,7 @@ const expressions = [
 /** Added by Prometheus: whether it reached the store, and the store's address. */
 const OF_PROMETHEUS = { names: ['up'], labels: ['instance', 'job'] };
 /** Only with WORKERS, and tested there. */
-const OF_WORKERS = { names: ['plant_store_worker_up'] };
+const OF_WORKERS = { names: ['plant_store_worker_up', 'plant_store_workers'], labels: ['worker'] };
 const KEYWORDS = ['by', 'without', 'on', 'ignoring', 'and', 'or', 'unless', 'bool', 'offset'];
 
 /** The names of metrics and of labels in an expression of PromQL. */
@@ -68,7 +68,8 @@ describe('the dashboard and the alerts', () => {
       metrics.filter((name) => !names.has(name) && ![...OF_PROMETHEUS.names, ...OF_WORKERS.names].includes(name)),
     ).toEqual([]);
     const known = samples.filter(({ name }) => metrics.includes(name)).flatMap((sample) => Object.keys(sample.labels));
-    expect(labels.filter((label) => !known.includes(label) && !OF_PROMETHEUS.labels.includes(label))).toEqual([]);
+    const others = [...OF_PROMETHEUS.labels, ...OF_WORKERS.labels];
+    expect(labels.filter((label) => ![...known, ...others].includes(label))).toEqual([]);
     const codes = Object.values(errors).map(({ code }) => String(code));
     expect(errorCodes.filter((code) => !codes.includes(code))).toEqual([]);
   });

@@ -52,7 +52,7 @@ describe('requests that are not valid HTTP', () => {
     [
       '16 KiB',
       `GET /plants?q=${'x'.repeat(20_000)} HTTP/1.1`,
-      /^The header, with the URL, is larger than 16 KiB, or has more than 1,000 fields\.$/,
+      /^The header, with the URL, is larger than 16 KiB, or has more than 100 fields\.$/,
     ],
   ])('a URL with %s: the message says what to do', async (_title, line, message) => {
     const [, body = ''] = (await sendRaw(`${line}\r\nHost: x\r\n\r\n`)).split('\r\n\r\n');

@@ -98,6 +98,21 @@ describe('a request that comes before the response to the one before it is not c
     expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 400 /);
   });
 
+  // llhttp then says that it took some other number of bytes, also a negative one.
+  test.each(['GET', 'POST'])(
+    'the preface of HTTP/2 after a %s with Upgrade ends the connection, and nothing else',
+    async (method) => {
+      for (let times = 0; times < 20; times++) {
+        const socket = await open(
+          `${request(method, '/plants', '{}', 'HTTP/1.1', UPGRADE)}PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n`,
+        );
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        socket.write('\n');
+        expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 [24]00 /);
+      }
+    },
+  );
+
   test('behind a response that is sent at once', async () => {
     const answers = await exchange(`GET /livez HTTP/1.1\r\nHost: x\r\n\r\n${post(2)}`);
     expect(answers).toMatchObject([{ status: 200, body: '{"status":"live"}' }]);

@@ -26,6 +26,18 @@ const statusOf = async (request: PromiseLike<{ status: number }>) => (await requ
 const post = (body: string) => statusOf(service.post(body));
 const wrongFrom = async (request: PromiseLike<{ body: { message: string } }>) => (await request).body.message;
 
+describe('a header', () => {
+  edge('server/http-server.ts MAX_HEADER_FIELDS', 'has at most 100 fields', {
+    is: [200, 200, 400],
+    of: async (count) => {
+      const others = Array.from({ length: count - 2 }, (_, index) => `X-${index}: x\r\n`).join('');
+      const text = `GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${others}\r\n`;
+      const port = Number(new URL(service.baseUrl).port);
+      return (await exchangeBytes({ port, bytes: Buffer.from(text) }))[0]?.status;
+    },
+  });
+});
+
 describe('a query of plants', () => {
   edge('plants/plant.ts MAX_Q_LENGTH', 'has a `q` of at most 100 characters, however many bytes they take', {
     is: [200, 200, 400],

@@ -98,7 +98,7 @@ test.each<[string, number, Hostile]>([
   ['a method that is not allowed', 1202, { method: 'DELETE', path: `/plants/export?${fill('x')}` }],
   ['an unknown method', 1202, { method: fill('X', 64), path: '/plants' }],
   ['a long Idempotency-Key', 1300, { ...post(), fields: [`Idempotency-Key: "${fill('\\"')}`] }],
-  ['many Idempotency-Keys', 1300, { ...post(), fields: Array(500).fill('Idempotency-Key: \xff') }],
+  ['many Idempotency-Keys', 1300, { ...post(), fields: Array(90).fill('Idempotency-Key: \xff') }],
   ['a long media type', 1001, { ...post(), type: `application/${fill('x')}` }],
   ['a long charset', 1001, { ...post(), type: `application/json; charset="${fill('\\"')}"` }],
   ['a long encoding', 1001, { ...post(), fields: [`Content-Encoding: ${fill('x')}`] }],

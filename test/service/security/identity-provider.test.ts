@@ -133,6 +133,14 @@ describe('the log says why a token was refused', () => {
     ['a claim that is missing', () => key.sign({ exp: undefined }), /"exp".*: undefined$/],
     ['signature', async () => (await key.sign()).replace(/.{9}$/, 'AAAAAAAAA'), /^signature verification failed$/],
     ['no such key', () => key.sign({}, { kid: 'unknown' }), /^no applicable key/],
+    [
+      'an unknown extension, which anybody can name',
+      async () => {
+        const [header, payload, signature] = (await key.sign()).split('.');
+        return `${base64({ ...decode(header), crit: ['SOMETHING'], SOMETHING: 1 })}.${payload}.${signature}`;
+      },
+      /^the header of the token, or the key for it, is not supported$/,
+    ],
   ])('%s', async (_title, sign, reason) => {
     const token = await sign();
     expect((await send(token)).status).toBe(401);
