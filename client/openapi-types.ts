@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 07c8824dc2986ec33b1185ae85810f16f3177b69a0ea35a739d026ce30f1a077
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 92f3f95a8db6db16e78a7c67b57fcd00718dabe7430288e636d6bdc3f714268c
 export interface paths {
     "/plants": {
         parameters: {

@@ -11,7 +11,7 @@ import { explainSlotError, PUBLICATION, readSlot } from './slot.ts';
 const STATUS_INTERVAL = 1000;
 /** Types of messages, and 2000-01-01 in ms, where its clock begins (PostgreSQL's manual, §54.4 and §54.9). */
 const PROTOCOL = { change: 0x77, commit: 0x43, keepAlive: 0x6b, epoch: 946_684_800_000 };
-const AGAIN = 'Start the command again; it goes on where it stopped.';
+const AGAIN = 'Start the command again: it goes on where it stopped, or says that the slot is lost.';
 /** pg's types omit this method. */
 type Replication = Client & { connection: { sendCopyFromChunk: (bytes: Buffer) => void } };
 /** `sync`: makes what was written survive a crash of the machine, where that is possible. */

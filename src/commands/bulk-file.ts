@@ -21,7 +21,9 @@ export const importFormats = [...exportFormats, 'json'] as const;
 export type FileFormat<Format = ExportFormat> = { format: Format; isCompressed: boolean };
 
 export const formatOption = (formats: readonly string[] = exportFormats) =>
-  new Option('--format <format>', 'file format (default: from the file name, otherwise ndjson)').choices(formats);
+  new Option('--format <format>', 'file format (default: from the file name; ndjson if there is none)').choices(
+    formats,
+  );
 
 /** Infers the format from a file name such as `plants.csv.gz`, unless `given`. @throws a usage error if the name implies none */
 export const formatOf = <Format extends string>(

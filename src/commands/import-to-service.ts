@@ -76,8 +76,8 @@ async function* readBody(file: ImportFile, encoding: string, { signal, onBytes, 
 async function* arrayLines(bytes: AsyncIterable<Buffer>, encoding: string) {
   for (const element of await readArray(bytes, { encoding, maxBytes: MAX_ARRAY_BYTES })) {
     const plant = element as { id?: unknown } | null;
-    // It is no int64, but could be rounded to one. A string fails.
-    if (typeof plant?.id === 'number') plant.id = String(plant.id);
+    // It is no int64, but could be rounded to one. A string fails. (A fraction fails as it is.)
+    if (typeof plant?.id === 'number' && !(plant.id % 1)) plant.id = String(plant.id);
     yield Buffer.from(`${stringifyExact(element)}\n`);
   }
 }

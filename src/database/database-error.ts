@@ -125,6 +125,9 @@ export const isCitusCopyFailure = hasCode(/^XX000$/);
 /** The role lacks a privilege, for example on a table, or to connect to the database. */
 export const isPrivilegeMissing = (error: unknown): boolean => hasCode(/^42501$/)(connectCause(error));
 
+/** The server is a standby, or the role or database is read-only. */
+export const isReadOnly = hasCode(/^25006$/);
+
 export const isDiskFull = hasCode(/^53100$/);
 
 /** `temp_file_limit` was exceeded. */

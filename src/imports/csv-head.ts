@@ -43,7 +43,7 @@ export const createCsvHead = (given?: string) => {
     if (!isLast && text.length < MAX_HEAD && !LINE_END.test(text)) return undefined;
     const [row = '', content = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(text) ?? [];
     if (content.includes('\0')) throw new StoreError('bodyNotJson', WIDE);
-    const named = row === content ? undefined : delimiterIn(content);
+    const named = delimiterIn(content);
     if (named === undefined) return { delimiter: chosen ?? delimiterOf(content), line, text };
     return { delimiter: chosen ?? named, line: line + 1, text: text.slice(row.length) };
   };

@@ -3,6 +3,7 @@ import {
   type DatabaseFailure,
   isDiskFull,
   isPrivilegeMissing,
+  isReadOnly,
   isTemporaryLimit,
   OutcomeUnknownError,
 } from '../database/database-error.ts';
@@ -31,6 +32,7 @@ export class ImportInterruptedError extends Error {
     if (cause instanceof StoreError) return cause.message;
     if (this.isUnknown) return 'The database connection was lost during the commit.';
     if (isPrivilegeMissing(cause)) return PRIVILEGE_MISSING;
+    if (isReadOnly(cause)) return 'The database is read-only.';
     if (isDiskFull(cause)) return 'The disk of the database is full.';
     if (isTemporaryLimit(cause))
       return 'The import needs more temporary space than temp_file_limit of the database allows.';

@@ -6,16 +6,18 @@ import { importQuerySchema, importSummarySchema, NO_COUNTS } from './import.ts';
 
 export const importSchemas = { ImportSummary: toJsonSchema(importSummarySchema) };
 
-const summaryOf = (summary: string, created: number) =>
+type Summary = z.input<typeof importSummarySchema>;
+
+const summaryOf = (summary: string, more: Partial<Summary>) =>
   json('ImportSummary', {
     summary: {
       summary,
       value: {
         ...NO_COUNTS,
-        created,
         failed: 1,
         errors: [{ line: 3, error: 1003, message: 'name is required.' }],
-      } satisfies z.input<typeof importSummarySchema>,
+        ...more,
+      } satisfies Summary,
     },
   });
 
@@ -52,11 +54,15 @@ const importPlants: Operation = {
   responses: {
     200: {
       description: 'The whole file was read, and its rows are stored, except those that failed.',
-      content: summaryOf('All rows but one are stored', 1999),
+      content: summaryOf('All rows but one are stored', { created: 1999 }),
     },
     400: {
       description: 'An ImportSummary, if too many rows failed; or an Error.',
-      content: summaryOf('A row failed in an atomic import, so nothing is stored', 0),
+      content: summaryOf('A row failed in an atomic import, so nothing is stored', {
+        stoppedAt: 3,
+        error: 1003,
+        message: 'The import is atomic, and 1 row failed. Nothing is stored.',
+      }),
     },
   },
   errors: [errors.parameterWrong, errors.idTaken, errors.stopping],

@@ -166,15 +166,16 @@ describe('import and export with a service', () => {
   test('store a row of a JSON array only if its id is exact', async () => {
     writeFileSync(
       path('a.json'),
-      '[{"id":5000.00000000000000000001,"name":"a"},{"id":9007199254740993.5,"name":"b"},{"id":9007199254740993,"name":"c"},{"id":1e2,"name":"d"}]',
+      '[{"id":5000.00000000000000000001,"name":"a"},{"id":9007199254740993.5,"name":"b"},{"id":9007199254740993,"name":"c"},{"id":1e2,"name":"d"},{"id":1.5,"name":"e"}]',
     );
     const { stdout } = await run(['import', path('a.json'), '--json']);
     expect(JSON.parse(stdout)).toMatchObject({
       created: 2,
-      failed: 2,
+      failed: 3,
       errors: [
         { line: 1, error: 1003 },
         { line: 2, error: 1003 },
+        { line: 5, error: 1003, message: expect.stringMatching(/, not 1\.5\.$/) },
       ],
     });
     expect((await plants()).map(({ id }) => id)).toEqual(['100', '9007199254740993']);

@@ -111,7 +111,7 @@ describe('the body', () => {
   test.each([
     [NDJSON, ['', '\n', '\r\n \n\t\n', '\r\r\n\r\r\n']],
     ['application/json', ['[]', ' [ \n] ']],
-    ['text/csv', ['id,name\n', 'id,name\r', '\ufeff\r\nid,name\r\n\r\n', 'sep=;\nid;name', '\nid,name']],
+    ['text/csv', ['id,name\n', 'id,name\r', '\ufeff\r\nid,name\r\n\r\n', 'sep=;\nid;name', 'sep=;', '\nid,name']],
     ['text/csv', ['', '\r\n\r\n', 'id,name', 'id,name,tag1,Fir,Abies2,Yew,']],
   ])('may have no rows, and the response says so: %s %j', async (type, bodies) => {
     for (const body of bodies) {
