@@ -108,6 +108,7 @@ export const sections: Record<string, LimitRow[]> = {
       'the part of `SHUTDOWN_TIMEOUT` that is kept for closing the connections to PostgreSQL, at most',
       'ms',
     ),
+    row('health/health.ts MAX_AGE', 'how long the connection of `/readyz` is kept while requests have none', 'ms'),
     row('database/migrate.ts LOCK_TIMEOUT', 'how long a migration waits for a lock at a time', 'ms'),
     row(
       'database/database.ts COMMAND_CONNECT_TIMEOUT',

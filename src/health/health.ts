@@ -7,6 +7,9 @@ import { StoreError } from '../errors.ts';
 import { addGet } from '../http/handle-error.ts';
 import { sendJson } from '../http/send-json.ts';
 
+/** How long the connection of the checks is kept while requests have none, in ms. */
+const MAX_AGE = 10_000;
+
 type HealthOptions = {
   database: Omit<Parameters<typeof createPool>[0], 'connections'>;
   /** Whether requests have connections to the database. */
@@ -23,6 +26,10 @@ type HealthOptions = {
 export const createHealth = ({ database, hasConnections, timeout, warn, onChecked }: HealthOptions) => {
   // Of its own: an instance whose requests all wait for locked plants is ready for others.
   const pool = createPool({ ...database, connections: 1 }).on('error', () => {});
+  let openedAt = 0;
+  pool.on('connect', () => {
+    openedAt = performance.now();
+  });
   const watchDurability = createDurabilityWatch(warn);
   let stopping = false;
   let isReady = true;
@@ -34,8 +41,8 @@ export const createHealth = ({ database, hasConnections, timeout, warn, onChecke
     let isKept = false;
     try {
       watchDurability(await assertReadyToServe(client));
-      // Otherwise the next request needs a new one. So does the next check, which tells whether PostgreSQL gives one.
-      isKept = hasConnections();
+      // A request that needs a new one may be refused, so checks must notice that, too.
+      isKept = hasConnections() || performance.now() - openedAt < MAX_AGE;
     } finally {
       client.release(!isKept);
     }
