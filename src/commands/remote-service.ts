@@ -116,7 +116,7 @@ const describeFailure = (url: string, error: Error): string => {
 };
 
 /** The maximum size of a response that is read as a whole, in bytes. The errors of an import take the most. */
-const MAX_RESPONSE = 67_108_864;
+const MAX_RESPONSE = 16_777_216;
 
 /**
  * Reads a JSON object, in which each `id` is a bigint.

@@ -90,7 +90,7 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'bodies/stream-body.ts PIECE_OVERHEAD': ['src/bodies/stream-body.test.ts', 'with what they take beside their bytes'],
   'commands/option-parsers.ts {1,63}': ['test/system/changes.test.ts', 'a name of PostgreSQL with at most 63'],
   'health/health.ts MAX_AGE': ['test/service/health.test.ts', 'however often it is probed'],
-  'commands/remote-service.ts MAX_RESPONSE': ['test/service/remote-failures.test.ts', 'of more than 64 MiB'],
+  'commands/remote-service.ts MAX_RESPONSE': ['test/service/remote-failures.test.ts', 'of more than 16 MiB'],
   'commands/stop-signal.ts SAME_SIGNAL_TIME': ['src/commands/stop-signal.test.ts', 'unless that comes within a second'],
   'RequestLimits exports.stallTimeout': [
     'test/service/exports-in-progress.test.ts',
