@@ -3,7 +3,7 @@ import { addAbortListener } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { addAbortSignal, type Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { type Command, Option } from 'commander';
@@ -58,6 +58,7 @@ export const sizeOf = async (file: string): Promise<number | undefined> => {
  * @throws errors of `work`, or the signal's reason
  */
 const unlessAborted = async <Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> => {
+  signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   using _listener = addAbortListener(signal, () => reject(signal.reason));
   return await Promise.race([work, aborted]);
@@ -72,7 +73,7 @@ export const readFileBytes = (
   { isCompressed }: Pick<FileFormat, 'isCompressed'>,
   { signal, onBytes }: { signal: AbortSignal; onBytes: (count: number) => void },
 ): AsyncIterable<Buffer> => {
-  const stream = addAbortSignal(signal, file === STDIO ? process.stdin : createReadStream(file));
+  const stream = file === STDIO ? process.stdin : createReadStream(file);
   const bytes = async function* (): AsyncGenerator<Buffer> {
     const chunks = stream[Symbol.asyncIterator]();
     try {

@@ -41,6 +41,12 @@ testUnless(systemdObstacle, 'systemd finds no mistake in the unit', async () => 
   expect(verify(unit.replace('Restart=always', 'Restart=often'))).toContain('plant-store.service');
 });
 
+// V8 of Node.js 20 calls pkey_alloc, for which systemd would kill it.
+test('the unit allows the system calls of Node.js 20', () => {
+  expect(valuesOf('SystemCallFilter')).toEqual(['@system-service @pkey']);
+  expect(valuesOf('SystemCallErrorNumber')).toEqual(['EPERM']);
+});
+
 test('the service knows all variables, and has more time to stop, and more files, than it needs', () => {
   const variables = { ...variablesOf(valuesOf('Environment').join(' ')), ...variablesOf(environmentFile) };
   const unknown = Object.keys(variables).filter((name) => !variableNames.includes(name as never));

@@ -46,6 +46,7 @@ test('the metrics include every worker, labelled with its number', async () => {
   await post();
   const { value } = await metrics();
   expect(value(name, { route: '/plants', status: '200' })).toBe(101);
+  expect(value('plant_store_workers')).toBe(2);
   for (const worker of ['1', '2']) {
     expect(value(name, { worker })).toBeGreaterThan(0);
     expect(value('nodejs_eventloop_lag_p99_seconds', { worker })).toBeGreaterThan(0);
