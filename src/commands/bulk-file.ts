@@ -58,7 +58,6 @@ export const sizeOf = async (file: string): Promise<number | undefined> => {
  * @throws errors of `work`, or the signal's reason
  */
 const unlessAborted = async <Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> => {
-  signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   using _listener = addAbortListener(signal, () => reject(signal.reason));
   return await Promise.race([work, aborted]);
@@ -78,6 +77,7 @@ export const readFileBytes = (
     const chunks = stream[Symbol.asyncIterator]();
     try {
       for (;;) {
+        signal.throwIfAborted();
         const { done, value } = await unlessAborted(signal, chunks.next());
         if (done) return;
         onBytes(value.length);
