@@ -28,11 +28,15 @@ export type FileOutcome = ImportCounts & {
   message?: string | undefined;
 };
 
-/** Imports one file. Reports the bytes that it reads, and what it does. */
-export type Importer = (
-  file: ImportFile,
-  report: { signal: AbortSignal; onBytes: (count: number) => void; onProgress: (progress: ImportProgress) => void },
-) => Promise<FileOutcome>;
+/** `signal` ends the import. The others are told of bytes that were read, and of what the import does. */
+export type Report = {
+  signal: AbortSignal;
+  onBytes: (count: number) => void;
+  onProgress: (progress: ImportProgress) => void;
+};
+
+/** Imports one file. */
+export type Importer = (file: ImportFile, report: Report) => Promise<FileOutcome>;
 
 /** The combined result of all files. */
 export type FilesOutcome = ImportCounts & {

@@ -11,6 +11,7 @@ import {
   type Importer,
   type ImportFile,
   MAX_ARRAY_BYTES,
+  type Report,
   toOutcome,
 } from './import-files.ts';
 import { RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
@@ -18,23 +19,18 @@ import { RemoteError, type RemoteService, readResult, send } from './remote-serv
 /** Imports files through a service. What of a file it cannot read is for the service to say, except for JSON arrays. */
 export const createRemoteImporter =
   (service: RemoteService, options: FileOptions): Importer =>
-  async (file, { signal, onBytes, onProgress }) => {
+  async (file, report) => {
+    const { signal } = report;
     const { encoding, onConflict, dryRun, atomic, maxErrors, delimiter } = options;
     const query = new URLSearchParams(Object.entries({ onConflict, dryRun, atomic, maxErrors }).map(toTexts));
     if (delimiter) query.set('delimiter', delimiter);
-    let rows = 0;
-    const onRows = (count: number) => {
-      rows += count;
-      onProgress({ step: 'reading', rows });
-    };
     try {
       const response = await send(service, {
         method: 'POST',
         path: `/plants/import?${query}`,
         headers: headersOf(file, encoding),
         signal,
-        body: (bodySignal) => readBody(file, encoding, { signal: bodySignal, onBytes, onRows }),
-        onSent: () => onProgress({ step: 'storing', rows }),
+        body: (bodySignal) => readBody(file, encoding, { ...report, signal: bodySignal }),
       });
       const summary = await readResult(response, service, importSummarySchema);
       return toOutcome({ ...summary, isAccepted: response.statusCode === 200 }, options);
@@ -63,13 +59,19 @@ const headersOf = ({ format, isCompressed }: ImportFile, encoding: string): Reco
   return { 'Content-Type': `${type}; charset=${charset}`, ...(isCompressed && { 'Content-Encoding': 'gzip' }) };
 };
 
-type Reading = { signal: AbortSignal; onBytes: (count: number) => void; onRows: (count: number) => void };
-
 /** A compressed file is compressed again, after its rows were counted. */
-async function* readBody(file: ImportFile, encoding: string, { signal, onBytes, onRows }: Reading) {
+async function* readBody(file: ImportFile, encoding: string, { signal, onBytes, onProgress }: Report) {
   const bytes = readFileBytes(file.name, file, { signal, onBytes });
-  const lines = countRows(file.format === 'json' ? arrayLines(bytes, encoding) : bytes, onRows);
-  yield* file.isCompressed ? (pipeline(lines, createGzip({ level: 1 }), () => {}) as AsyncIterable<Buffer>) : lines;
+  let rows = 0;
+  const counted = async function* () {
+    for await (const piece of file.format === 'json' ? arrayLines(bytes, encoding) : bytes) {
+      rows += piece.toString('latin1').split('\n').length - 1;
+      onProgress({ step: 'reading', rows });
+      yield piece;
+    }
+  };
+  yield* file.isCompressed ? pipeline(counted, createGzip({ level: 1 }), () => {}) : counted();
+  onProgress({ step: 'storing', rows });
 }
 
 /** A service takes no array of more than its BODY_LIMIT. An element and its line have the same number. */
@@ -81,18 +83,3 @@ async function* arrayLines(bytes: AsyncIterable<Buffer>, encoding: string) {
     yield Buffer.from(`${stringifyExact(element)}\n`);
   }
 }
-
-async function* countRows(pieces: AsyncIterable<Buffer>, onRows: (count: number) => void) {
-  for await (const bytes of pieces) {
-    onRows(countLineFeeds(bytes));
-    yield bytes;
-  }
-}
-
-const LINE_FEED = 10;
-
-const countLineFeeds = (bytes: Buffer): number => {
-  let count = 0;
-  for (let index = bytes.indexOf(LINE_FEED); index !== -1; index = bytes.indexOf(LINE_FEED, index + 1)) count += 1;
-  return count;
-};

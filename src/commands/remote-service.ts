@@ -34,7 +34,6 @@ type RemoteRequest = {
   headers?: Record<string, string>;
   /** Its signal is aborted once nothing more is to be sent. */
   body?: (signal: AbortSignal) => AsyncIterable<Buffer>;
-  onSent?: () => void;
   signal: AbortSignal;
 };
 
@@ -45,7 +44,7 @@ const KEEP_ALIVE_DELAY = 30_000;
 
 /** Sends a request, and waits for the response without limit. @throws {RemoteError} errors of the body */
 export const send = async ({ url, token, agent }: RemoteService, request: RemoteRequest): Promise<IncomingMessage> => {
-  const { method = 'GET', path, headers, body, onSent, signal } = request;
+  const { method = 'GET', path, headers, body, signal } = request;
   const target = new URL(url + path);
   const own = { Authorization: `Bearer ${token}`, Accept: 'application/json', 'User-Agent': `plant-store/${version}` };
   const late = new AbortController();
@@ -71,7 +70,6 @@ export const send = async ({ url, token, agent }: RemoteService, request: Remote
       if (outgoing.destroyed || uploading.signal.aborted) return;
     }
     outgoing.end();
-    onSent?.();
   };
   upload().catch((error) => {
     if (uploading.signal.aborted) return;

@@ -15,7 +15,6 @@ const reasons: Record<string, string[]> = {
   'It is a unit, a code, a character or the id of a lock.': [
     'changes/follow-changes.ts PROTOCOL.*',
     'commands/changes-command.ts STDOUT',
-    'commands/import-to-service.ts LINE_FEED',
     'config/variable-kinds.ts UNITS.*',
     'database/migrate.ts MIGRATION_LOCK',
     'database/search-index.ts LOCK',
