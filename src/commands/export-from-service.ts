@@ -11,9 +11,7 @@ export type ExportPlants = (options: Omit<OpenOptions, 'holder'>) => Promise<Rea
 export const exportFromService =
   (service: RemoteService): ExportPlants =>
   async ({ format, filter, progress, signal }) => {
-    const query = new URLSearchParams({ format, ...(filter.tag !== undefined && { tag: filter.tag }) });
-    if (filter.q !== undefined) query.set('q', filter.q);
-    const response = await send(service, { path: `/plants/export?${query}`, signal });
+    const response = await send(service, { path: '/plants/export', query: { format, ...filter }, signal });
     const { statusCode, headers } = response;
     if (statusCode !== 200) await readResult(response, service, z.never());
     // Without either, nobody can tell whether all has arrived.

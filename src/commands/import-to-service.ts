@@ -22,12 +22,11 @@ export const createRemoteImporter =
   async (file, report) => {
     const { signal } = report;
     const { encoding, onConflict, dryRun, atomic, maxErrors, delimiter } = options;
-    const query = new URLSearchParams(Object.entries({ onConflict, dryRun, atomic, maxErrors }).map(toTexts));
-    if (delimiter) query.set('delimiter', delimiter);
     try {
       const response = await send(service, {
         method: 'POST',
-        path: `/plants/import?${query}`,
+        path: '/plants/import',
+        query: { onConflict, dryRun, atomic, maxErrors, delimiter },
         headers: headersOf(file, encoding),
         signal,
         body: (bodySignal) => readBody(file, encoding, { ...report, signal: bodySignal }),
@@ -38,8 +37,6 @@ export const createRemoteImporter =
       return toInterruptedOutcome(error, { ...options, isInterrupted: signal.aborted });
     }
   };
-
-const toTexts = ([name, value]: [string, unknown]) => [name, String(value)];
 
 const toInterruptedOutcome = (
   error: unknown,

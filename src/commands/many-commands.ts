@@ -114,17 +114,15 @@ const askService = async (
   { action, query, patch, signal, isChange }: ServiceQuestion,
 ): Promise<number> => {
   const { method, path, done } = action;
-  const parameters = query.flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
   try {
     const response = await send(service, {
       method,
-      path: `${path}?${new URLSearchParams(parameters)}`,
+      path,
+      query: Object.fromEntries(query),
       signal,
       ...(patch !== undefined && {
         headers: { 'Content-Type': 'application/merge-patch+json' },
-        body: async function* () {
-          yield Buffer.from(patch);
-        },
+        body: () => [Buffer.from(patch)],
       }),
     });
     const result = await readResult(response, service, z.object({ [done]: z.int().min(0) }));

@@ -29,11 +29,13 @@ export class RemoteError extends OperationalError {
 
 type RemoteRequest = {
   method?: string;
-  /** Below the base path, with the query. */
+  /** Below the base path. */
   path: string;
+  /** A parameter that is undefined is left out, and one with an array is repeated. */
+  query: Record<string, unknown>;
   headers?: Record<string, string>;
   /** Its signal is aborted once nothing more is to be sent. */
-  body?: (signal: AbortSignal) => AsyncIterable<Buffer>;
+  body?: (signal: AbortSignal) => AsyncIterable<Buffer> | Iterable<Buffer>;
   signal: AbortSignal;
 };
 
@@ -44,8 +46,11 @@ const KEEP_ALIVE_DELAY = 30_000;
 
 /** Sends a request, and waits for the response without limit. @throws {RemoteError} errors of the body */
 export const send = async ({ url, token, agent }: RemoteService, request: RemoteRequest): Promise<IncomingMessage> => {
-  const { method = 'GET', path, headers, body, signal } = request;
-  const target = new URL(url + path);
+  const { method = 'GET', path, query, headers, body, signal } = request;
+  const parameters = Object.entries(query).flatMap(([name, value = []]) =>
+    [value].flat().map((one) => [name, `${one}`]),
+  );
+  const target = new URL(`${url}${path}?${new URLSearchParams(parameters)}`);
   const own = { Authorization: `Bearer ${token}`, Accept: 'application/json', 'User-Agent': `plant-store/${version}` };
   const late = new AbortController();
   const stopped = AbortSignal.any([signal, late.signal]);
