@@ -17,9 +17,9 @@ import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf
 import { interruptible } from './stop-signal.ts';
 import { withDatabase, withPrisma } from './with-database.ts';
 
-type FilterOptions = { tag?: string; q?: string; id?: string[]; limit?: string; dryRun?: true };
+type Filter = { tag?: string; q?: string; id?: string[]; limit?: string };
 
-type CommandOptions = ServiceOptions & FilterOptions & { json?: true };
+type CommandOptions = ServiceOptions & Filter & { dryRun?: true; json?: true };
 
 /** What a command does: the request to a service, and the same with the database. `done`: the name of the number. */
 type Action = {
@@ -62,11 +62,11 @@ export const addManyCommands = (program: Command, settings: CommandSettings): vo
 
 type Invocation = { command: Command; action: Action; patch: string | undefined; options: CommandOptions };
 
-const run = async ({ command, action, patch, options }: Invocation, { config, environment }: CommandSettings) => {
-  const { tag, q, id, limit, dryRun = false, json } = options;
-  const given = Object.entries({ tag, q, id, limit, ...(dryRun && { dryRun: 'true' }) });
-  const query = given.filter((entry): entry is [string, string | string[]] => entry[1] !== undefined);
-  const request = asUsage(command, () => toRequest(action, query, patch));
+const run = async (invocation: Invocation, { config, environment }: CommandSettings) => {
+  const { command, action, patch, options } = invocation;
+  const { url, tokenFile, json, dryRun = false, ...filter } = options;
+  const query = { ...filter, ...(dryRun && { dryRun: 'true' }) };
+  const request = toRequest(invocation, query);
   const service = serviceOf(command, options, environment);
   const isChange = action.done !== 'count' && !dryRun;
   // The first Ctrl-C does not end a statement, which takes a few seconds at most, and whose outcome would not be known.
@@ -84,19 +84,14 @@ const run = async ({ command, action, patch, options }: Invocation, { config, en
   });
 };
 
-const toRequest = ({ schema }: Action, query: [string, string | string[]][], patch?: string): ManyRequest => {
-  const { tag, q, id, limit } = parseParameters<z.ZodObject>(schema, Object.fromEntries(query)) as Query;
-  const change =
-    patch === undefined ? undefined : parseBody(plantPatchSchema, parseJsonText(patch, 'The patch'), 'The patch');
-  return { filter: { tag, q, id }, limit, change };
-};
-
-type Query = Partial<z.output<typeof manyPlantsQuerySchema>>;
-
 /** Wrong options are a usage error, for which nothing is done. */
-const asUsage = <Result>(command: Command, parse: () => Result): Result => {
+const toRequest = ({ command, action, patch }: Invocation, query: object): ManyRequest => {
   try {
-    return parse();
+    const values = parseParameters<z.ZodObject>(action.schema, query);
+    const { tag, q, id, limit } = values as z.output<typeof manyPlantsQuerySchema>;
+    const filter = { tag, q, id };
+    if (patch === undefined) return { filter, limit };
+    return { filter, limit, change: parseBody(plantPatchSchema, parseJsonText(patch, 'The patch'), 'The patch') };
   } catch (error) {
     if (error instanceof StoreError) return command.error(`error: ${error.message}`);
     throw error;
@@ -104,7 +99,7 @@ const asUsage = <Result>(command: Command, parse: () => Result): Result => {
 };
 
 type ServiceQuestion = Pick<Invocation, 'action' | 'patch'> & {
-  query: [string, string | string[]][];
+  query: object;
   signal: AbortSignal;
   isChange: boolean;
 };
@@ -118,7 +113,7 @@ const askService = async (
     const response = await send(service, {
       method,
       path,
-      query: Object.fromEntries(query),
+      query,
       signal,
       ...(patch !== undefined && {
         headers: { 'Content-Type': 'application/merge-patch+json' },

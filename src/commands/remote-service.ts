@@ -32,7 +32,7 @@ type RemoteRequest = {
   /** Below the base path. */
   path: string;
   /** A parameter that is undefined is left out, and one with an array is repeated. */
-  query: Record<string, unknown>;
+  query: object;
   headers?: Record<string, string>;
   /** Its signal is aborted once nothing more is to be sent. */
   body?: (signal: AbortSignal) => AsyncIterable<Buffer> | Iterable<Buffer>;
