@@ -7,6 +7,7 @@ import {
   NO_COUNTS,
   type RowError,
 } from '../imports/import.ts';
+import { describeInterruption, type Interruption } from '../imports/import-errors.ts';
 import type { ImportProgress } from '../imports/import-plants.ts';
 import { type FileFormat, type importFormats, sizeOf } from './bulk-file.ts';
 import { describeProgress, describeStoring, showProgress } from './output.ts';
@@ -97,6 +98,18 @@ export const toOutcome = (summary: ImportSummary, { atomic }: Pick<ImportOptions
   if (isAccepted) return { ...outcome, message: summary.message };
   const advice = atomic ? '' : ' See --max-errors.';
   return { ...outcome, stopped: { ...(stoppedAt && { stoppedAt }), message: `${message}${advice}` } };
+};
+
+/** What became of a file whose import was interrupted. @param errors of the wrong rows up to then */
+export const toInterruptedOutcome = (
+  reason: string,
+  interruption: Interruption,
+  errors: RowError[] = [],
+): FileOutcome => {
+  // The messages of the file system and of libraries have no full stop.
+  const sentence = reason.replace(/[^.]$/, '$&.');
+  const message = `${sentence} ${describeInterruption(interruption, '--on-conflict skip')}`;
+  return { ...NO_COUNTS, failed: errors.length, errors, stopped: { message } };
 };
 
 const rowsOf = ({ created, replaced, skipped, failed }: ImportCounts) => created + replaced + skipped + failed;

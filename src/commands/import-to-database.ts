@@ -3,14 +3,14 @@ import type { Config } from '../config/config.ts';
 import { BULK_LOCK_TIMEOUT, COMMAND_CONNECT_TIMEOUT } from '../database/database.ts';
 import { assertSession } from '../database/database-url.ts';
 import { OperationalError } from '../errors.ts';
-import { NO_COUNTS, type ReadRows } from '../imports/import.ts';
-import { describeInterruption, ImportInterruptedError } from '../imports/import-errors.ts';
+import type { ReadRows } from '../imports/import.ts';
+import { ImportInterruptedError } from '../imports/import-errors.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportSessions } from '../imports/import-session.ts';
 import { readArray } from '../imports/read-json.ts';
 import { readElements, readRows } from '../imports/read-rows.ts';
 import { readFileBytes } from './bulk-file.ts';
-import { type FileOptions, type FileOutcome, type Importer, MAX_ARRAY_BYTES, toOutcome } from './import-files.ts';
+import { type FileOptions, type Importer, MAX_ARRAY_BYTES, toInterruptedOutcome, toOutcome } from './import-files.ts';
 import { withSession } from './with-database.ts';
 
 /** How long a cancelled statement may take to end, in ms. */
@@ -45,19 +45,9 @@ export const withDatabaseImporter = <Result>(
       try {
         return toOutcome(await importPlants(read, options, { sessions, ending, onProgress }), options);
       } catch (error) {
-        if (error instanceof ImportInterruptedError) return toInterruptedOutcome(error);
-        throw error;
+        if (!(error instanceof ImportInterruptedError)) throw error;
+        return toInterruptedOutcome(error.reason ?? (error.cause as Error).message, error, error.errors);
       }
     };
     return use(importFile).finally(sessions.close);
   });
-
-const toInterruptedOutcome = (error: ImportInterruptedError): FileOutcome => {
-  const { errors } = error;
-  const reason = error.reason ?? sentence(error.cause as Error);
-  const advice = describeInterruption(error, '--on-conflict skip');
-  return { ...NO_COUNTS, failed: errors.length, errors, stopped: { message: `${reason} ${advice}` } };
-};
-
-/** The message of an error of the file system or of a library. */
-const sentence = ({ message }: Error): string => message.replace(/[^.]$/, '$&.');

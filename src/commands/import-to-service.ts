@@ -2,16 +2,15 @@ import { pipeline } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import { importSummarySchema, NO_COUNTS } from '../imports/import.ts';
-import { describeInterruption } from '../imports/import-errors.ts';
 import { readArray } from '../imports/read-json.ts';
 import { readFileBytes } from './bulk-file.ts';
 import {
   type FileOptions,
-  type FileOutcome,
   type Importer,
   type ImportFile,
   MAX_ARRAY_BYTES,
   type Report,
+  toInterruptedOutcome,
   toOutcome,
 } from './import-files.ts';
 import { RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
@@ -34,21 +33,13 @@ export const createRemoteImporter =
       const summary = await readResult(response, service, importSummarySchema);
       return toOutcome({ ...summary, isAccepted: response.statusCode === 200 }, options);
     } catch (error) {
-      return toInterruptedOutcome(error, { ...options, isInterrupted: signal.aborted });
+      const { message } = error as Error;
+      const outcome = error instanceof RemoteError ? error.outcome : 'not sent';
+      if (outcome === 'refused') return { ...NO_COUNTS, errors: [], stopped: { message } };
+      const interruption = { isUnknown: outcome === 'unknown' && !dryRun, cause: error, onConflict };
+      return toInterruptedOutcome(signal.aborted ? 'Interrupted.' : message, interruption);
     }
   };
-
-const toInterruptedOutcome = (
-  error: unknown,
-  { isInterrupted, dryRun, onConflict }: Pick<FileOptions, 'dryRun' | 'onConflict'> & { isInterrupted: boolean },
-): FileOutcome => {
-  const { message } = error as Error;
-  const stoppedWith = (text: string) => ({ ...NO_COUNTS, errors: [], stopped: { message: text } });
-  if (error instanceof RemoteError && error.outcome === 'refused') return stoppedWith(message);
-  const isUnknown = error instanceof RemoteError && error.outcome === 'unknown' && !dryRun;
-  const advice = describeInterruption({ isUnknown, cause: error, onConflict }, '--on-conflict skip');
-  return stoppedWith(`${isInterrupted ? 'Interrupted' : message.replace(/\.$/, '')}. ${advice}`);
-};
 
 const headersOf = ({ format, isCompressed }: ImportFile, encoding: string): Record<string, string> => {
   const type = format === 'csv' ? 'text/csv' : 'application/x-ndjson';

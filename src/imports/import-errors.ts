@@ -41,7 +41,7 @@ export class ImportInterruptedError extends Error {
   }
 }
 
-type Interruption = Pick<ImportInterruptedError, 'isUnknown' | 'cause' | 'onConflict'>;
+export type Interruption = Pick<ImportInterruptedError, 'isUnknown' | 'cause' | 'onConflict'>;
 
 /**
  * What is stored of an import that was interrupted, and what to do.
