@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { COMMAND_CONNECT_TIMEOUT } from '../database/database.ts';
 import { OperationalError } from '../errors.ts';
-import { createPlantExports } from '../exports/export-plants.ts';
+import { createPlantExports, type OpenOptions } from '../exports/export-plants.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
 import { plantQuerySchema } from '../plants/plant.ts';
 import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
@@ -38,12 +38,10 @@ export const addExportCommand = (program: Command, { config, environment }: Comm
   });
 };
 
-const exportFromDatabase = (url: string): ExportPlants => {
-  const { open } = createPlantExports({ database: { url, connectTimeout: COMMAND_CONNECT_TIMEOUT }, limit: 1 });
-  return (options) => open({ holder: '', ...options });
-};
+const exportFromDatabase = (url: string): ExportPlants =>
+  createPlantExports({ database: { url, connectTimeout: COMMAND_CONNECT_TIMEOUT }, limit: 1 }).open;
 
-type ExportToOptions = Pick<Parameters<ExportPlants>[0], 'filter' | 'signal'> & {
+type ExportToOptions = Pick<OpenOptions, 'filter' | 'signal'> & {
   file: string;
   format: FileFormat;
   exportPlants: ExportPlants;

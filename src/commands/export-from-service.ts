@@ -5,7 +5,7 @@ import { type ExportFormat, rowWriters } from '../exports/write-rows.ts';
 import { notPlantStore, RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
 
 /** Opens a stream of the plants that match, as text in UTF-8. Destroy it unless it is read to its end. */
-export type ExportPlants = (options: Omit<OpenOptions, 'holder'>) => Promise<Readable>;
+export type ExportPlants = (options: OpenOptions) => Promise<Readable>;
 
 /** @throws {RemoteError}, also while the stream is read */
 export const exportFromService =

@@ -20,7 +20,7 @@ type PlantExportsOptions = {
 
 export type OpenOptions = {
   /** The name of the token, which has at most half of the slots. */
-  holder: string;
+  holder?: string | undefined;
   format: ExportFormat;
   filter: PlantFilter;
   /** Counts the plants that are read. */
@@ -41,7 +41,7 @@ export const createPlantExports = ({ database, limit, timeout, trace = untraced 
      * @returns once there is something to read. The stream has a slot until it closes; destroy it unless you read to its end
      * @throws {StoreError} 1500, 1505 errors of PostgreSQL
      */
-    open: async ({ holder, format, filter, progress, signal }: OpenOptions): Promise<Readable> => {
+    open: async ({ holder = '', format, filter, progress, signal }: OpenOptions): Promise<Readable> => {
       const { head, write } = rowWriters[format];
       const writeAndCount = (row: PlantRow) => {
         rows += 1;

@@ -40,7 +40,7 @@ export const createExports = ({ database, limits, requireReadScope, watchRequest
   const exportPlants: RequestHandler = async (request, response) => {
     if (request.httpVersion === '1.0') throw new StoreError('requestNotHttp', NEEDS_CHUNKS);
     const { format, ...filter } = parseParameters(exportQuerySchema, request.query);
-    const { tokenName: holder = '' } = response.locals;
+    const { tokenName: holder } = response.locals;
     const progress = { rows: 0 };
     const ending = watchRequest(request, response);
     const { signal } = ending;
