@@ -16,6 +16,9 @@ export const quoteValue = (value: unknown): string => {
   return String(value);
 };
 
+/** A number for people, rounded, such as 10,000. */
+export const formatCount = (count: number): string => Math.round(count).toLocaleString('en-US');
+
 const quoteText = (text: string): string => {
   let shown = text.slice(0, MAX_LENGTH);
   let quoted = escapeText(shown);
@@ -23,7 +26,7 @@ const quoteText = (text: string): string => {
     shown = shown.slice(0, (shown.length * 3) / 4);
     quoted = escapeText(shown);
   }
-  return shown.length < text.length ? `${quoted}… (${text.length.toLocaleString('en-US')} characters)` : quoted;
+  return shown.length < text.length ? `${quoted}… (${formatCount(text.length)} characters)` : quoted;
 };
 
 /** JSON escapes C0 and unpaired surrogates; not DEL, C1, and what starts a new line or changes the direction of text. */

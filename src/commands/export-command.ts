@@ -4,6 +4,7 @@ import { OperationalError } from '../errors.ts';
 import { createPlantExports, type OpenOptions } from '../exports/export-plants.ts';
 import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
 import { plantQuerySchema } from '../plants/plant.ts';
+import { formatCount } from '../quote-value.ts';
 import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
 import { type ExportPlants, exportFromService } from './export-from-service.ts';
 import { parseOnce } from './option-parsers.ts';
@@ -34,7 +35,7 @@ export const addExportCommand = (program: Command, { config, environment }: Comm
         ? exportTo({ ...target, signal, exportPlants: exportFromService(service) })
         : withSession(config(), (url) => exportTo({ ...target, signal, exportPlants: exportFromDatabase(url) })),
     );
-    note(`Exported ${rows.toLocaleString('en-US')} plants.`);
+    note(`Exported ${formatCount(rows)} plants.`);
   });
 };
 

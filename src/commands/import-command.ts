@@ -3,13 +3,8 @@ import { constants, type FileHandle, open } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import { OperationalError } from '../errors.ts';
-import {
-  CONFLICT_MODES,
-  DEFAULT_MAX_ERRORS,
-  formatCount,
-  type ImportOptions,
-  importQuerySchema,
-} from '../imports/import.ts';
+import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, type ImportOptions, importQuerySchema } from '../imports/import.ts';
+import { formatCount } from '../quote-value.ts';
 import { failToWrite, formatOf, formatOption, importFormats, STDIO } from './bulk-file.ts';
 import { type FilesOutcome, type Importer, importFiles, sizeOfAll, summarizeAsText } from './import-files.ts';
 import { withDatabaseImporter } from './import-to-database.ts';

@@ -1,6 +1,5 @@
 import {
   addCounts,
-  formatCount,
   type ImportCounts,
   type ImportOptions,
   type ImportSummary,
@@ -9,6 +8,7 @@ import {
 } from '../imports/import.ts';
 import { describeInterruption, type Interruption } from '../imports/import-errors.ts';
 import type { ImportProgress } from '../imports/import-plants.ts';
+import { formatCount } from '../quote-value.ts';
 import { type FileFormat, type importFormats, sizeOf } from './bulk-file.ts';
 import { describeProgress, describeStoring, showProgress } from './output.ts';
 
@@ -119,6 +119,6 @@ export const summarizeAsText = (outcome: FilesOutcome, dryRun: boolean, seconds:
   const counts = (['created', 'replaced', 'skipped', 'failed'] as const)
     .map((name) => `${formatCount(outcome[name])} ${name}`)
     .join(', ');
-  const rate = formatCount(Math.round(rowsOf(outcome) / seconds));
+  const rate = formatCount(rowsOf(outcome) / seconds);
   return `${dryRun ? 'Dry run, nothing is stored: ' : ''}${counts} in ${seconds.toFixed(1)} s (${rate} rows/s).`;
 };

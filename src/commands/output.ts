@@ -1,5 +1,5 @@
 import { OperationalError } from '../errors.ts';
-import { escapeControls } from '../quote-value.ts';
+import { escapeControls, formatCount } from '../quote-value.ts';
 
 /** Standard output cannot be written to. */
 export class OutputError extends OperationalError {
@@ -55,7 +55,7 @@ export const showProgress = (read: (seconds: number) => string, output: Output =
  * @param share from 0 to 1; NaN if the total is unknown
  */
 export const describeProgress = (seconds: number, rows: number, share = Number.NaN): string => {
-  const done = [`${count(rows)} rows`, `${count(seconds > 0 ? rows / seconds : 0)} rows/s`];
+  const done = [`${formatCount(rows)} rows`, `${formatCount(seconds > 0 ? rows / seconds : 0)} rows/s`];
   if (Number.isNaN(share)) return done.join('  ');
   // A file can grow while it is read.
   const part = Math.min(share, 1);
@@ -66,9 +66,7 @@ export const describeProgress = (seconds: number, rows: number, share = Number.N
 
 /** For example `storing 250,000 rows  0:12`. */
 export const describeStoring = (seconds: number, rows: number): string =>
-  `storing ${count(rows)} rows  ${duration(seconds)}`;
-
-const count = (value: number) => Math.round(value).toLocaleString('en-US');
+  `storing ${formatCount(rows)} rows  ${duration(seconds)}`;
 
 const duration = (seconds: number): string => {
   const whole = Math.ceil(seconds);

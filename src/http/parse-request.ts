@@ -1,7 +1,7 @@
 import { parse } from 'node:querystring';
 import type { z } from 'zod';
 import { StoreError } from '../errors.ts';
-import { quoteValue } from '../quote-value.ts';
+import { formatCount, quoteValue } from '../quote-value.ts';
 
 /**
  * Parses a query (Express setting `query parser`). A repeated parameter becomes an array.
@@ -47,7 +47,7 @@ export const parseBody = <Schema extends z.ZodType>(
 const describeRest = (count: number, noun: string): string[] => {
   const rest = count - MAX_NAMED;
   if (rest <= 0) return [];
-  return [`${rest.toLocaleString('en-US')} more ${noun}${rest === 1 ? ' is' : 's are'} wrong`];
+  return [`${formatCount(rest)} more ${noun}${rest === 1 ? ' is' : 's are'} wrong`];
 };
 
 /** Names that look unlike those of our parameters are quoted. */

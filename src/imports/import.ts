@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { StoreError } from '../errors.ts';
 import { parseBody } from '../http/parse-request.ts';
 import { flag, integerText, type NewPlant, newPlantSchema } from '../plants/plant.ts';
-
-/** A number for people, such as 10,000. */
-export const formatCount = (count: number): string => count.toLocaleString('en-US');
+import { formatCount } from '../quote-value.ts';
 
 /** The maximum number of rows that may fail. A response lists one more: the row that stopped the import. */
 export const MAX_ERRORS = 10_000;

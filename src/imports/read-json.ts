@@ -1,8 +1,9 @@
 import { parseJsonText } from '../bodies/exact-json.ts';
 import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
+import { formatCount } from '../quote-value.ts';
 import { createTextDecoder } from './decode-text.ts';
-import { formatCount, type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
+import { type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
 
 /** How many blank lines to skip before looking at the clock. */
 const CHECK_INTERVAL = 1000;
