@@ -131,7 +131,7 @@ export const readResult = async <Result>(
   { url }: RemoteService,
   result: z.ZodType<Result>,
 ): Promise<Result> => {
-  const value = parseJson(await readText(response, url));
+  const value = await readJson(response, url);
   const { data } = result.safeParse(value);
   if (data !== undefined) return data;
   const { data: error } = errorSchema.safeParse(value);
@@ -139,30 +139,22 @@ export const readResult = async <Result>(
   throw notPlantStore(response, url);
 };
 
-const readText = async (response: IncomingMessage, url: string): Promise<string> => {
+/** @returns undefined if the response is not JSON, or too long to be one of ours */
+const readJson = async (response: IncomingMessage, url: string): Promise<unknown> => {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
     for await (const chunk of response) {
       size += chunk.length;
-      if (size > MAX_RESPONSE) throw notPlantStore(response, url);
+      if (size > MAX_RESPONSE) return undefined;
       chunks.push(chunk);
     }
-  } catch (error) {
-    if (error instanceof RemoteError) throw error;
-    throw new RemoteError(describeFailure(url, error as Error), 'unknown', error);
-  }
-  return Buffer.concat(chunks).toString();
-};
-
-/** @returns undefined if the text is not JSON */
-const parseJson = (text: string): unknown => {
-  try {
-    return parse(text, (name, member, { source = '' }) =>
+    return parse(Buffer.concat(chunks).toString(), (name, member, { source = '' }) =>
       name === 'id' && typeof member === 'number' ? BigInt(source) : member,
     );
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw new RemoteError(describeFailure(url, error as Error), 'unknown', error);
   }
 };
 
