@@ -28,8 +28,6 @@ export type BodyLimits = {
 type BodyReaderOptions<Body> = BodyLimits & {
   mediaTypes: readonly string[];
   parse: (bytes: Buffer) => Body;
-  /** What to do about a body that is too large. */
-  advice?: string;
 };
 
 /** Runs tasks one at a time, in order. After each, other events get a turn, so that small requests are not delayed. */
@@ -55,7 +53,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>) => {
     readContentType(mediaTypes, request.headers['content-type']);
     const decompress = bodyDecompressor(request);
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
-    if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(options);
+    if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
     sendContinue(request, response);
     let bytes: Buffer = await gatherBody(request, response, { ...options, maxBytes });
     const small = bytes.length <= LARGE_BODY && (decompress ? decompress.atOnce(bytes, maxSmall) : bytes);
@@ -73,7 +71,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>) => {
         if (response.locals.isDropped) throw requestDropped();
         const whole = decompress ? decompress.atOnce(bytes, limit) : bytes;
         bytes = NOTHING;
-        if (whole === undefined) throw bodyTooLarge(options);
+        if (whole === undefined) throw bodyTooLarge(limit);
         resolve(parse(whole));
         // Its text can take two bytes for each of them, until it is stored.
         hold(response, { kind: 'bodies', bytes: 2 * whole.length, drop });
@@ -83,7 +81,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>) => {
   };
 };
 
-type GatherOptions = Pick<BodyReaderOptions<unknown>, 'limit' | 'timeout' | 'hold' | 'advice'> & {
+type GatherOptions = Pick<BodyLimits, 'limit' | 'timeout' | 'hold'> & {
   /** The maximum number of bytes, which may be compressed. */
   maxBytes: number;
 };
@@ -128,7 +126,7 @@ const gatherBody = (request: Request, response: Response, options: GatherOptions
       const start = size;
       size += piece.length;
       pieces += 1;
-      if (size > maxBytes) return fail(bodyTooLarge(options));
+      if (size > maxBytes) return fail(bodyTooLarge(options.limit));
       if (pieces > FREE_PIECES && size < pieces * MIN_AVERAGE_PIECE) return fail(tooManyPieces());
       // Most bodies are complete with their first piece, and parsed at once.
       if (piece.length === length) {
@@ -151,8 +149,8 @@ const gatherBody = (request: Request, response: Response, options: GatherOptions
     response.on('close', onClose);
   });
 
-const bodyTooLarge = ({ limit, advice = '' }: Pick<GatherOptions, 'limit' | 'advice'>): StoreError =>
-  new StoreError('bodyTooLarge', `The body must be at most ${limit} bytes.${advice}`);
+const bodyTooLarge = (limit: number): StoreError =>
+  new StoreError('bodyTooLarge', `The body must be at most ${limit} bytes.`);
 
 export const clientDisconnected = (): StoreError => new StoreError('bodyNotJson', 'The client disconnected.');
 
@@ -175,7 +173,7 @@ export const parseJson = (bytes: Buffer): unknown => {
 };
 
 /** @throws {StoreError} 1000 */
-export const decodeUtf8 = (bytes: Buffer): string => {
+const decodeUtf8 = (bytes: Buffer): string => {
   try {
     return utf8.decode(bytes);
   } catch {

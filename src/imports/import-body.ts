@@ -1,11 +1,10 @@
-import { aborted } from 'node:util';
 import type { Request, Response } from 'express';
 import { bodyDecompressor } from '../bodies/decompress.ts';
 import { readContentType } from '../bodies/media-type.ts';
-import { type BodyLimits, createBodyReader, decodeUtf8, sendContinue } from '../bodies/read-json-body.ts';
+import { type BodyLimits, sendContinue } from '../bodies/read-json-body.ts';
 import { streamBody } from '../bodies/stream-body.ts';
 import type { ImportOptions, ReadRows } from './import.ts';
-import { LARGE_ARRAYS, parseArray } from './read-json.ts';
+import { LARGE_ARRAYS, readArray } from './read-json.ts';
 import { readElements, readRows } from './read-rows.ts';
 
 /** The media types of an import. */
@@ -39,36 +38,25 @@ type ImportBodyOptions = {
 };
 
 /**
- * Reads the rows of a request. Buffers a JSON array; streams the other formats.
- * @throws {StoreError} 1001. Iterating the rows throws the errors of `streamBody` and `readRows`
+ * Reads the rows of a request.
+ * @throws {StoreError} 1001. Iterating the rows throws the errors of `streamBody` and of the reader of the format
  */
-export const createImportBodyReader = ({ bodies, maxBytes = Number.POSITIVE_INFINITY }: ImportBodyOptions) => {
-  const readArray = createBodyReader({
-    ...bodies,
-    // An import has a slot instead.
-    hold: () => {},
-    limit: Math.min(bodies.limit, maxBytes),
-    mediaTypes: ['application/json'],
-    parse: (bytes) => parseArray(decodeUtf8(bytes)),
-    advice: maxBytes > bodies.limit ? LARGE_ARRAYS : '',
-  });
-
+export const createImportBodyReader = ({
+  bodies: { limit },
+  maxBytes = Number.POSITIVE_INFINITY,
+}: ImportBodyOptions) => {
+  const maxArrayBytes = Math.min(limit, maxBytes);
+  const tooLarge = `The body must be at most ${maxArrayBytes} bytes.${maxBytes > limit ? LARGE_ARRAYS : ''}`;
   return (request: Request, response: Response, delimiter?: ImportOptions['delimiter']): ReadRows => {
     const { type, encoding } = readContentType(IMPORT_TYPES, withoutAlias(request.headers['content-type']));
     const decompress = bodyDecompressor(request);
-    if (type === 'application/json')
-      return ({ signal }) => {
-        const whenAborted = aborted(signal, request).then(() => {
-          throw signal.reason;
-        });
-        return readElements(Promise.race([readArray(request, response), whenAborted]));
-      };
-    const format = type === 'text/csv' ? 'csv' : 'ndjson';
     return ({ signal }) => {
       sendContinue(request, response);
       const pieces = streamBody(request, { signal, isCompressed: decompress !== undefined });
       const bytes = decompress ? decompress.stream(pieces) : pieces;
-      return readRows(bytes, { format, encoding, delimiter, maxLineBytes: bodies.limit, maxBytes });
+      if (type === 'application/json') return readElements(readArray(bytes, { maxBytes: maxArrayBytes, tooLarge }));
+      const format = type === 'text/csv' ? 'csv' : 'ndjson';
+      return readRows(bytes, { format, encoding, delimiter, maxLineBytes: limit, maxBytes });
     };
   };
 };

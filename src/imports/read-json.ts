@@ -63,19 +63,21 @@ type ArrayOptions = {
   encoding?: string;
   /** The maximum size of the array in bytes of UTF-8. */
   maxBytes: number;
+  /** The message if it is larger. */
+  tooLarge?: string;
 };
 
 /** Reads a file that is a JSON array. @throws {StoreError} 1000, 1002 */
 export const readArray = async (
   pieces: AsyncIterable<Buffer>,
-  { encoding, maxBytes }: ArrayOptions,
+  { encoding, maxBytes, tooLarge = arrayTooLarge(maxBytes) }: ArrayOptions,
 ): Promise<unknown[]> => {
   const decode = await createTextDecoder(encoding);
   let text = '';
   let bytes = 0;
   const add = (piece: string) => {
     bytes += Buffer.byteLength(piece);
-    if (bytes > maxBytes) throw arrayTooLarge(maxBytes);
+    if (bytes > maxBytes) throw new StoreError('bodyTooLarge', tooLarge);
     text += piece;
   };
   for await (const piece of pieces) add(decode(piece));
@@ -86,8 +88,7 @@ export const readArray = async (
 /** What to do about an array that is too large. */
 export const LARGE_ARRAYS = " NDJSON may have any size: jq -c '.[]' converts a JSON array.";
 
-const arrayTooLarge = (limit: number) =>
-  new StoreError('bodyTooLarge', `A JSON array must be at most ${formatCount(limit)} bytes.${LARGE_ARRAYS}`);
+const arrayTooLarge = (limit: number) => `A JSON array must be at most ${formatCount(limit)} bytes.${LARGE_ARRAYS}`;
 
 /** An array may have as many commas and opening brackets, which take at most 30 MB; or, */
 const ARRAY_SEPARATORS = 500_000;
