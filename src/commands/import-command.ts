@@ -65,7 +65,7 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
         command.error(`error: --errors ${options.errors} would overwrite a file to import; name another file`);
       const startedAt = performance.now();
       const outcome = await interruptible((signal) => {
-        const run = (importFile: Importer) => importFiles(files, importFile, { size, signal });
+        const run = (importFile: Importer) => importFiles(files, importFile, { size, signal, atomic });
         return service
           ? run(createRemoteImporter(service, fileOptions))
           : withDatabaseImporter(config(), fileOptions, run);

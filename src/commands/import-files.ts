@@ -20,15 +20,6 @@ export const MAX_ARRAY_BYTES = 67_108_864;
 /** How to import: `encoding` is that of the files. */
 export type FileOptions = ImportOptions & { encoding: string };
 
-/** What became of a file. */
-export type FileOutcome = ImportCounts & {
-  errors: RowError[];
-  /** Present if nothing of the file is stored, or if that is not known. */
-  stopped?: { stoppedAt?: number; message: string };
-  /** Present if the file has no rows: says so. */
-  message?: string | undefined;
-};
-
 /** `signal` ends the import. The others are told of bytes that were read, and of what the import does. */
 export type Report = {
   signal: AbortSignal;
@@ -36,13 +27,14 @@ export type Report = {
   onProgress: (progress: ImportProgress) => void;
 };
 
-/** Imports one file. */
-export type Importer = (file: ImportFile, report: Report) => Promise<FileOutcome>;
+/** Imports one file. It is not accepted if nothing of it is stored, or if that is not known. */
+export type Importer = (file: ImportFile, report: Report) => Promise<ImportSummary>;
 
 /** The combined result of all files. */
 export type FilesOutcome = ImportCounts & {
   errors: (RowError & { file: string })[];
-  stopped?: NonNullable<FileOutcome['stopped']> & { file: string };
+  /** Present if the last file was not accepted. */
+  stopped?: { file: string; stoppedAt?: number; message: string };
   /** Present if files have no rows: a line for each of them. */
   message?: string;
 };
@@ -57,7 +49,7 @@ export const sizeOfAll = async (files: readonly ImportFile[]): Promise<number> =
 export const importFiles = async (
   files: readonly ImportFile[],
   importFile: Importer,
-  { size, signal }: { size: number; signal: AbortSignal },
+  { size, signal, atomic }: { size: number; signal: AbortSignal; atomic: boolean },
 ): Promise<FilesOutcome> => {
   const outcome: FilesOutcome = { ...NO_COUNTS, errors: [] };
   let current: ImportProgress = { step: 'reading', rows: 0 };
@@ -78,12 +70,16 @@ export const importFiles = async (
   try {
     for (const file of files) {
       const { name } = file;
-      const { errors, stopped, message, ...counts } = await importFile(file, { signal, onBytes, onProgress });
+      const summary = await importFile(file, { signal, onBytes, onProgress });
+      const { errors, isAccepted, stoppedAt, message } = summary;
       current = { step: 'reading', rows: 0 };
-      Object.assign(outcome, addCounts(outcome, counts));
+      Object.assign(outcome, addCounts(outcome, summary));
       outcome.errors.push(...errors.map((error) => ({ file: name, ...error })));
+      if (!isAccepted) {
+        const advice = stoppedAt === undefined || atomic ? '' : ' See --max-errors.';
+        return { ...outcome, stopped: { file: name, ...(stoppedAt && { stoppedAt }), message: `${message}${advice}` } };
+      }
       if (message !== undefined) outcome.message = joinLines(outcome.message, `${name}: ${message}`);
-      if (stopped) return { ...outcome, stopped: { file: name, ...stopped } };
     }
     return outcome;
   } finally {
@@ -93,23 +89,16 @@ export const importFiles = async (
 
 const joinLines = (lines: string | undefined, line: string) => (lines === undefined ? line : `${lines}\n${line}`);
 
-export const toOutcome = (summary: ImportSummary, { atomic }: Pick<ImportOptions, 'atomic'>): FileOutcome => {
-  const { isAccepted, stoppedAt, error: _, message = '', ...outcome } = summary;
-  if (isAccepted) return { ...outcome, message: summary.message };
-  const advice = atomic ? '' : ' See --max-errors.';
-  return { ...outcome, stopped: { ...(stoppedAt && { stoppedAt }), message: `${message}${advice}` } };
-};
-
-/** What became of a file whose import was interrupted. @param errors of the wrong rows up to then */
-export const toInterruptedOutcome = (
+/** The summary of an import that was interrupted. @param errors of the wrong rows up to then */
+export const summarizeInterruption = (
   reason: string,
   interruption: Interruption,
   errors: RowError[] = [],
-): FileOutcome => {
+): ImportSummary => {
   // The messages of the file system and of libraries have no full stop.
   const sentence = reason.replace(/[^.]$/, '$&.');
   const message = `${sentence} ${describeInterruption(interruption, '--on-conflict skip')}`;
-  return { ...NO_COUNTS, failed: errors.length, errors, stopped: { message } };
+  return { ...NO_COUNTS, failed: errors.length, errors, message, isAccepted: false };
 };
 
 const rowsOf = ({ created, replaced, skipped, failed }: ImportCounts) => created + replaced + skipped + failed;

@@ -10,7 +10,7 @@ import { createImportSessions } from '../imports/import-session.ts';
 import { readArray } from '../imports/read-json.ts';
 import { readElements, readRows } from '../imports/read-rows.ts';
 import { readFileBytes } from './bulk-file.ts';
-import { type FileOptions, type Importer, MAX_ARRAY_BYTES, toInterruptedOutcome, toOutcome } from './import-files.ts';
+import { type FileOptions, type Importer, MAX_ARRAY_BYTES, summarizeInterruption } from './import-files.ts';
 import { withSession } from './with-database.ts';
 
 /** How long a cancelled statement may take to end, in ms. */
@@ -43,10 +43,10 @@ export const withDatabaseImporter = <Result>(
       const ending = new AbortController();
       using _listener = addAbortListener(signal, () => ending.abort(new OperationalError('Interrupted.')));
       try {
-        return toOutcome(await importPlants(read, options, { sessions, ending, onProgress }), options);
+        return await importPlants(read, options, { sessions, ending, onProgress });
       } catch (error) {
         if (!(error instanceof ImportInterruptedError)) throw error;
-        return toInterruptedOutcome(error.reason ?? (error.cause as Error).message, error, error.errors);
+        return summarizeInterruption(error.reason ?? (error.cause as Error).message, error, error.errors);
       }
     };
     return use(importFile).finally(sessions.close);

@@ -10,8 +10,7 @@ import {
   type ImportFile,
   MAX_ARRAY_BYTES,
   type Report,
-  toInterruptedOutcome,
-  toOutcome,
+  summarizeInterruption,
 } from './import-files.ts';
 import { RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
 
@@ -31,13 +30,13 @@ export const createRemoteImporter =
         body: (bodySignal) => readBody(file, encoding, { ...report, signal: bodySignal }),
       });
       const summary = await readResult(response, service, importSummarySchema);
-      return toOutcome({ ...summary, isAccepted: response.statusCode === 200 }, options);
+      return { ...summary, isAccepted: response.statusCode === 200 };
     } catch (error) {
       const { message } = error as Error;
       const outcome = error instanceof RemoteError ? error.outcome : 'not sent';
-      if (outcome === 'refused') return { ...NO_COUNTS, errors: [], stopped: { message } };
+      if (outcome === 'refused') return { ...NO_COUNTS, errors: [], message, isAccepted: false };
       const interruption = { isUnknown: outcome === 'unknown' && !dryRun, cause: error, onConflict };
-      return toInterruptedOutcome(signal.aborted ? 'Interrupted.' : message, interruption);
+      return summarizeInterruption(signal.aborted ? 'Interrupted.' : message, interruption);
     }
   };
 
