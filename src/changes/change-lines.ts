@@ -16,10 +16,8 @@ export const createChangeLines = (table: number): ((bytes: Buffer) => string) =>
   };
   return (bytes) => {
     const message = plugin.parse(bytes);
-    if (message.tag === 'begin') {
-      const committedAt = new Date(Number(message.commitTime) / 1000).toISOString();
-      transaction = `"committedAt":"${committedAt}","position":"${message.commitLsn?.replace(/\b0+\B/g, '')}"`;
-    }
+    if (message.tag === 'begin')
+      transaction = `"committedAt":${JSON.stringify(new Date(Number(message.commitTime) / 1000))},"position":"${message.commitLsn?.replace(/\b0+\B/g, '')}"`;
     const relations = 'relations' in message ? message.relations : 'relation' in message ? [message.relation] : [];
     if (!relations.some(({ relationOid }) => relationOid >>> 0 === table)) return '';
     if (message.tag === 'truncate') return line('emptied');

@@ -5,7 +5,7 @@ import { classifyDatabaseError } from '../database/database-error.ts';
 import { socketOf } from '../database/silence-timeout.ts';
 import { OperationalError } from '../errors.ts';
 import { createChangeLines } from './change-lines.ts';
-import { explainSlotError, PUBLICATION, readSlot } from './slot.ts';
+import { explainSlotError, type Facts, PUBLICATION, readSlot } from './slot.ts';
 
 /** How often the position is confirmed, in ms. That also keeps the connection while nobody reads the lines (wal_sender_timeout). */
 const STATUS_INTERVAL = 1000;
@@ -16,7 +16,7 @@ const AGAIN = 'Start the command again: it goes on where it stopped, or says tha
 type Replication = Client & { connection: { sendCopyFromChunk: (bytes: Buffer) => void } };
 /** `sync`: makes what was written survive a crash of the machine, where that is possible. */
 type Output = { write: (lines: string) => Promise<void>; sync: () => Promise<void>; signal: AbortSignal };
-type Options = Output & { slot: string; toLines: (bytes: Buffer) => string; start: bigint };
+type Options = Output & { slot: string; facts: Facts; check: () => Promise<unknown> };
 
 /**
  * Writes a line for each committed change since the position of the slot, until the signal is aborted. A position is confirmed
@@ -24,8 +24,8 @@ type Options = Output & { slot: string; toLines: (bytes: Buffer) => string; star
  * @throws {OperationalError} the slot cannot be followed, the connection was lost, or the output failed
  */
 export const followChanges = async (url: string, slot: string, output: Output): Promise<void> => {
-  const { table, position } = await readSlot(url, slot);
-  const options = { ...output, slot, toLines: createChangeLines(table), start: BigInt(position ?? 0) };
+  const facts = await readSlot(url, slot);
+  const options = { ...output, slot, facts, check: () => readSlot(url, slot, facts) };
   const config = { replication: 'database' } as ClientConfig;
   await withClient(url, (client) => stream(client as Replication, options), config).catch((error: Error) => {
     const reason = explainSlotError(error, slot);
@@ -35,17 +35,16 @@ export const followChanges = async (url: string, slot: string, output: Output): 
 };
 
 /** pg-logical-replication would confirm what is not written yet, and a byte too much: see docs/decisions/0063. */
-const stream = async (client: Replication, { slot, toLines, start, write, sync, signal }: Options) => {
-  const socket = socketOf(client);
+const stream = async (client: Replication, { slot, facts, check, write, sync, signal }: Options) => {
+  const [socket, toLines, start] = [socketOf(client), createChangeLines(facts.table), BigInt(facts.position ?? 0)];
   // All lines up to `received` are in `lines` or written.
   let [lines, received, written, isInTransaction] = ['', start, start, false];
 
   /** Sends a standby status update: written, flushed and applied. */
   const confirm = async () => {
-    const status = Buffer.alloc(34, 'r');
+    const status = Buffer.from('r'.padEnd(34, '\0'));
     for (const offset of [1, 9, 17]) status.writeBigUInt64BE(written, offset);
     status.writeBigInt64BE(BigInt(Date.now() - PROTOCOL.epoch) * 1000n, 25);
-    status[33] = 0;
     await sync();
     client.connection.sendCopyFromChunk(status);
   };
@@ -74,14 +73,15 @@ const stream = async (client: Replication, { slot, toLines, start, write, sync, 
     }
   });
   const { promise: failed, reject } = Promise.withResolvers<never>();
+  const onChecked = (error: Error) => error instanceof OperationalError && reject(error);
   // After pg's listener, so when all messages that arrived together are taken.
   socket.on('data', () => flush().catch(reject));
   using _timer = setInterval(() => confirm().catch(reject), STATUS_INTERVAL);
-  const options = `proto_version '1', publication_names '${PUBLICATION}', binary 'true'`;
-  const ended = client.query(`START_REPLICATION SLOT "${slot}" LOGICAL 0/0 (${options})`).then(() => {
-    throw new OperationalError(`PostgreSQL is stopping. ${AGAIN}`);
-  });
-  await Promise.race([ended, failed, signal.aborted ? undefined : once(signal, 'abort')]);
+  // Once the publication or its table was replaced, PostgreSQL sends nothing more, and does not say so.
+  using _check = setInterval(() => check().catch(onChecked), 5 * STATUS_INTERVAL);
+  const sql = `START_REPLICATION SLOT "${slot}" LOGICAL 0/0 (proto_version '1', publication_names '${PUBLICATION}', binary 'true')`;
+  await Promise.race([client.query(sql), failed, signal.aborted ? undefined : once(signal, 'abort')]);
+  if (!signal.aborted) throw new OperationalError(`PostgreSQL is stopping. ${AGAIN}`);
   await confirm();
   await new Promise((resolve) => socket.write('', resolve));
 };

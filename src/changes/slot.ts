@@ -7,10 +7,11 @@ import { OperationalError } from '../errors.ts';
 
 /** One for all slots, and for other subscribers. */
 export const PUBLICATION = 'plant_store';
-/** `table`: the object id of plants. `isPublished`: with all changes. `position`: where the slot is confirmed, in bytes; null: there is none. */
-type Facts = { table: number; hasPublication: boolean; isPublished: boolean | null; position: string | null };
+/** By their object ids. `isPublished`: with all changes. `position`: where the slot is confirmed, in bytes; null: there is none. */
+export type Facts = { table: number; publication: string | null; isPublished: boolean | null; position: string | null };
 const FACTS = `
-  SELECT 'plants'::regclass::oid AS table, EXISTS (SELECT FROM pg_publication WHERE pubname = $2) AS "hasPublication",
+  SELECT 'plants'::regclass::oid AS table, (SELECT concat_ws(' ', p.oid, r.oid, 'plants'::regclass::oid) FROM pg_publication AS p
+      LEFT JOIN pg_publication_rel AS r ON prpubid = p.oid AND prrelid = 'plants'::regclass WHERE pubname = $2) AS publication,
     (SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate AND to_jsonb(t) ->> 'rowfilter' IS NULL
         AND to_jsonb(t) -> 'attnames' @> '["name", "tag"]' IS NOT FALSE FROM pg_publication JOIN pg_publication_tables AS t USING (pubname)
       WHERE CASE pubname WHEN $2 THEN format('%I.%I', schemaname, tablename)::regclass = 'plants'::regclass END) AS "isPublished",
@@ -54,12 +55,12 @@ const withFacts = <Result>(url: string, slot: string, use: (client: Client, fact
 
 /** Creates what is missing. @returns whether the slot was. @throws {OperationalError} it lacks changes; errors of PostgreSQL */
 export const createSlot = (url: string, slot: string): Promise<boolean> =>
-  withFacts(url, slot, async (client, { hasPublication, isPublished, position }) => {
+  withFacts(url, slot, async (client, { publication, isPublished, position }) => {
     await endWithClient(client);
     await assertOwner(client);
     if (isPublished === false || (position && !isPublished)) throw problem('unpublished', slot);
     // Before the slot, because PostgreSQL reads the publication as it was at the time of each change.
-    const verb = hasPublication ? `ALTER PUBLICATION ${PUBLICATION} ADD` : `CREATE PUBLICATION ${PUBLICATION} FOR`;
+    const verb = publication ? `ALTER PUBLICATION ${PUBLICATION} ADD` : `CREATE PUBLICATION ${PUBLICATION} FOR`;
     if (!isPublished) await client.query(`${verb} TABLE plants`);
     if (position === null) await client.query("SELECT pg_create_logical_replication_slot($1, 'pgoutput')", [slot]);
     return position === null;
@@ -72,9 +73,10 @@ export const dropSlot = (url: string, slot: string): Promise<unknown> =>
     return client.query('SELECT pg_drop_replication_slot($1)', [slot]);
   });
 
-/** @throws {OperationalError} there is no such slot, or nothing publishes the table */
-export const readSlot = (url: string, slot: string): Promise<Facts> =>
+/** @throws {OperationalError} there is no such slot, or nothing publishes the table, or not as `before` */
+export const readSlot = (url: string, slot: string, before?: Facts): Promise<Facts> =>
   withFacts(url, slot, async (_client, facts) => {
-    if (facts.position === null || !facts.isPublished) throw problem(facts.position ? 'unpublished' : '42704', slot);
+    const isPublished = facts.isPublished && (!before || before.publication === facts.publication);
+    if (facts.position === null || !isPublished) throw problem(facts.position ? 'unpublished' : '42704', slot);
     return facts;
   });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { createChangeLines } from '../../src/changes/change-lines.ts';
 import { followChanges } from '../../src/changes/follow-changes.ts';
-import { createSlot, dropSlot, explainSlotError } from '../../src/changes/slot.ts';
+import { createSlot, dropSlot, explainSlotError, readSlot } from '../../src/changes/slot.ts';
 import { toConnectError } from '../../src/database/database-error.ts';
 import { retryConnecting } from '../support/test-service.ts';
 import { useChanges } from '../support/use-changes.ts';
@@ -166,6 +166,33 @@ test('a slot is created once, and cannot be followed if nothing publishes the pl
   await expect(drop()).rejects.toThrow(`There is no slot ${SLOT}.`);
   await expect(follow().end()).rejects.toThrow(`There is no slot ${SLOT}.`);
   expect(await create()).toBe(true);
+});
+
+const REPLACED = /^The publication plant_store lacks changes of plants\./;
+
+test('a reader ends, since it may have missed changes, if the publication lacked the table for a while', async () => {
+  await query("INSERT INTO plants VALUES (1, 'Fir', NULL)");
+  const { read, ended } = follow();
+  await waitUntil('the first line', () => read.lines.length > 0);
+  await query('ALTER PUBLICATION plant_store DROP TABLE plants');
+  await query('ALTER PUBLICATION plant_store ADD TABLE plants');
+  await expect(ended).rejects.toThrow(REPLACED);
+  await slotIsFree();
+});
+
+test('a reader notices that the publication is gone or another one, or that the table is', async () => {
+  const { url } = server.postgres;
+  const before = await readSlot(url, SLOT);
+  await expect(readSlot(url, SLOT, before)).resolves.toEqual(before);
+  await query('DROP PUBLICATION plant_store');
+  await expect(readSlot(url, SLOT, before)).rejects.toThrow(REPLACED);
+  await query('CREATE PUBLICATION plant_store FOR TABLE plants');
+  await expect(readSlot(url, SLOT, before)).rejects.toThrow(REPLACED);
+  const again = await readSlot(url, SLOT);
+  await query('ALTER TABLE plants RENAME TO old; CREATE TABLE plants (LIKE old INCLUDING ALL)');
+  await query('ALTER PUBLICATION plant_store ADD TABLE plants');
+  await expect(readSlot(url, SLOT, again)).rejects.toThrow(REPLACED);
+  await query('DROP TABLE plants; ALTER TABLE old RENAME TO plants');
 });
 
 test.each(['statement_timeout', 'transaction_timeout'])(
