@@ -40,6 +40,8 @@ type OnWait = (message: string) => void;
 export const migrate = async (url: string, onWait: OnWait = () => {}): Promise<string[]> => {
   assertSession(url, 'Migrating');
   return withClient(url, async (client) => {
+    // If its session ended, another process could migrate at the same time.
+    await client.query(NO_TIME_LIMITS);
     await takeLock(client, onWait);
     await createNamedSchema(client, url);
     const { schema, missing, mayMigrate } = await readMigrationState(client, url);

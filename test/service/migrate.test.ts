@@ -44,3 +44,24 @@ test('a migration tries again until no other transaction is in its way, and says
     await other.end();
   }
 });
+
+test('two migrations at once do not disturb each other, even if the role ends idle sessions', async () => {
+  const url = new URL(database.url);
+  url.searchParams.set('options', '-c idle_session_timeout=500');
+  const other = new Client({ connectionString: database.url });
+  await other.connect();
+  try {
+    await other.query('BEGIN; CREATE TABLE tokens ()');
+    const first = migrate(url.href);
+    await waitUntil('the first to wait', async () => (await database.query(BLOCKED)).length > 0);
+    const waiting = Promise.withResolvers<string>();
+    const second = migrate(url.href, waiting.resolve);
+    await Promise.race([waiting.promise, second]);
+    await other.query('ROLLBACK');
+    expect(await first).not.toEqual([]);
+    expect(await second).toEqual([]);
+    expect(await waiting.promise).toBe('Another process migrates the database; waiting for it.');
+  } finally {
+    await other.end();
+  }
+});
