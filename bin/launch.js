@@ -53,8 +53,9 @@ const run = async (node, path, options, nodeOptions) => {
   // The Node.js options of this process come last, so that they take precedence.
   const words = [...required, ...process.execArgv, path, ...options];
   if (process.execve) process.execve(node, [node, ...words]);
-  const child = spawn(node, words, { stdio: 'inherit' });
+  // Listens first: a signal between the two would end only this process.
   for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
+  const child = spawn(node, words, { stdio: 'inherit' });
   child.on('error', (error) => fail(error.message));
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1);
