@@ -11,7 +11,7 @@ import {
 } from 'jose';
 import type { Logger } from 'pino';
 import { StoreError } from '../errors.ts';
-import { type CheckedToken, hashTokenText, SCOPES } from './token.ts';
+import { type CheckedToken, dateOf, hashTokenText, SCOPES } from './token.ts';
 
 /** Asymmetric algorithms only. With a shared secret, every verifier could also sign tokens (RFC 8725 §3.1). */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
@@ -106,7 +106,7 @@ const toToken = (payload: JWTPayload): CheckedToken => {
   return {
     name: nameOf(sub),
     scopes: scopesOf([scope, scp, permissions, roles].flat()),
-    expiresAt: new Date((exp + CLOCK_TOLERANCE) * 1000),
+    expiresAt: dateOf((exp + CLOCK_TOLERANCE) * 1000),
     revokedAt: null,
   };
 };
@@ -171,10 +171,20 @@ const createRemoteKeys = (url: string, logger: Pick<Logger, 'warn'>) => {
       throw new StoreError('identityProviderUnreachable', undefined, { cause });
     }
   };
+  let refreshing: Promise<boolean> | undefined;
+  const reload = async () => {
+    const error = await keys.reload().catch((error: Error) => error);
+    refreshing = undefined;
+    if (error) onRefreshFailed(error);
+    return !error;
+  };
   return {
     getKey,
-    /** Fetches the keys again, as for an unknown key id. @returns true if there is a newer set now */
-    refresh: async () => !keys.coolingDown && mayFetch() && keys.reload().then(() => true, onRefreshFailed),
+    /** Fetches the keys again, as for an unknown key id, once for all that ask meanwhile. @returns true if there is a newer set now */
+    refresh: async () => {
+      if (!keys.coolingDown && mayFetch()) refreshing ??= reload();
+      return refreshing;
+    },
   };
 };
 

@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { isUniqueViolation } from '../database/database-error.ts';
 import { OperationalError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { generateTokenText, hashTokenText, type Scope, type Token } from './token.ts';
+import { dateOf, generateTokenText, hashTokenText, type Scope, type Token } from './token.ts';
 
 type NewToken = Pick<Token, 'name' | 'expiresAt'> & { scopes: readonly Scope[]; text?: string };
 
@@ -109,7 +109,4 @@ const toToken = ({ createdAt, expiresAt, revokedAt, lastUsedAt, ...token }: Row)
   lastUsedAt: lastUsedAt === null ? null : toDate(lastUsedAt),
 });
 
-/** The largest and, negated, the smallest time of a Date, in ms since 1970. PostgreSQL has later ones, and infinite ones. */
-const MAX_TIME = 8.64e15;
-
-const toDate = (epoch: string) => new Date(Math.max(-MAX_TIME, Math.min(MAX_TIME, Number(epoch))));
+const toDate = (epoch: string) => dateOf(Number(epoch));

@@ -36,3 +36,9 @@ export const tokenState = (token: Pick<Token, 'revokedAt' | 'expiresAt'>, now = 
   if (token.revokedAt !== null) return 'revoked';
   return token.expiresAt === null || now < token.expiresAt.getTime() ? 'valid' : 'expired';
 };
+
+/** The largest and, negated, the smallest time of a Date, in ms since 1970. PostgreSQL and JWTs have later ones, also infinite ones. */
+const MAX_TIME = 8.64e15;
+
+/** @param time in ms since 1970 */
+export const dateOf = (time: number): Date => new Date(Math.max(-MAX_TIME, Math.min(MAX_TIME, time)));

@@ -1,4 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { JWK } from 'jose';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider.ts';
@@ -84,6 +86,24 @@ describe('the keys of the identity provider', () => {
       expect(provider.state.requests).toHaveLength(2);
     },
   );
+
+  test('after a key without an id was added, tokens that it signed are accepted, also while the keys are fetched', async () => {
+    const { kid: _kid, ...unnamed } = key.jwk;
+    provider.state.keys = [unnamed];
+    expect((await send(await key.sign({}, { kid: undefined }))).status).toBe(200);
+    const { jwk, sign } = await provider.addKey('2026-12', { published: false });
+    const { promise: asked, resolve: ask } = Promise.withResolvers<ServerResponse>();
+    provider.state.send = ask;
+    passTime(31_000);
+    const sent = ['alice', 'bob', 'carol'].map(async (sub) => send(await sign({ sub }, { kid: undefined })));
+    const response = await asked;
+    // All but one would have been refused by then.
+    await Promise.race([Promise.all(sent.slice(1)), setTimeout(300)]);
+    response.end(JSON.stringify({ keys: [unnamed, { ...jwk, kid: undefined }] }));
+    const responses = await Promise.all(sent);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(provider.state.requests).toHaveLength(2);
+  });
 
   test('while two keys are published, an expired token without a key id is refused because it is expired', async () => {
     await provider.addKey('2026-12');

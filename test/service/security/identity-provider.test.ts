@@ -80,6 +80,10 @@ describe('a token signed by the identity provider is accepted', () => {
     expect((await send(await key.sign({ aud }))).status).toBe(200);
   });
 
+  test('a token that is said never to expire is accepted', async () => {
+    expect((await send(await key.sign({ exp: 9_999_999_999_999 }))).status).toBe(200);
+  });
+
   test('in addition to the tokens that the store creates', async () => {
     expect((await send(service.token)).status).toBe(200);
   });
