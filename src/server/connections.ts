@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Response } from 'express';
 import type { Logger } from 'pino';
 import { createLingering, type LingerTimes } from './lingering.ts';
+import { maxClientConnections } from './open-files.ts';
 import { readInSlices, STOP_PARSING } from './read-in-slices.ts';
 
 /** How often to warn that there are too many connections, in ms. */
@@ -32,7 +33,15 @@ const isUnread = (request: IncomingMessage | undefined): boolean =>
 
 /** The open connections of a server. Each has at most one request in progress. */
 export const createConnections = (options: ConnectionsOptions) => {
-  const { maxConnections = Number.POSITIVE_INFINITY, requestTimeout, lingerTimes, logger } = options;
+  const { requestTimeout, lingerTimes, logger } = options;
+  const { maxConnections: wanted = Number.POSITIVE_INFINITY } = options;
+  const maxConnections = Math.min(wanted, maxClientConnections());
+  // The default may be a little above a limit of the system.
+  if (wanted < Number.POSITIVE_INFINITY && maxConnections < 0.9 * wanted)
+    logger?.warn(
+      { maxConnections },
+      'MAX_CONNECTIONS is more than this process may have (ulimit -n); fewer are accepted',
+    );
   /**
    * With their responses in progress. Not a map of these: one that gains and loses a response with each request keeps most of them
    * until V8's next major collection, which took a quarter of the CPU.

@@ -138,9 +138,10 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
     'test/service/plant-repository.test.ts',
     'returns plants with up to 16 KiB',
   ],
+  'server/open-files.ts OTHER_FILES': ['src/server/open-files.test.ts', 'connections of clients'],
   'server/read-in-slices.ts SLICE': ['src/server/read-in-slices.test.ts', 'what fits in one slice is read at once'],
   'server/read-in-slices.ts TURN': ['src/server/read-in-slices.test.ts', 'after each slice that takes long'],
-  'tokens/token-repository.ts MAX_TIME': ['test/system/token-times.test.ts', 'that an operator lets expire at'],
+  'tokens/token.ts MAX_TIME': ['test/system/token-times.test.ts', 'that an operator lets expire at'],
   'RequestLimits lookUpTimeout': ['src/request-limits.test.ts', 'a fifth for the token'],
   'RequestLimits statementTimeout': ['src/request-limits.test.ts', 'four fifths for the operation'],
 };
