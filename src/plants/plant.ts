@@ -119,7 +119,12 @@ export const cursorAfter = (id: string): string => Buffer.from(id).toString('bas
 
 const cursor = z
   .string({ error: CURSOR_WRONG })
-  .transform((text) => Buffer.from(text, 'base64url').toString())
+  .transform((text, context) => {
+    const id = Buffer.from(text, 'base64url').toString();
+    // The decoder also reads one that was cut or changed, as another id.
+    if (cursorAfter(id) !== text) context.addIssue(CURSOR_WRONG);
+    return id;
+  })
   .pipe(int64Text(CURSOR_WRONG));
 
 /** The query of `GET /plants/{id}`. Reads refuse unknown parameters: a script with `?page=2` must not read page 1 forever. */

@@ -213,6 +213,8 @@ describe('GET /plants', () => {
   test.each([
     ...['limit=0', 'limit=1001', 'limit=-1', 'limit=2147483648', 'limit=1.5', 'limit=', 'limit=x', 'limit=1&limit=2'],
     ...['cursor=', 'cursor=x', 'cursor=MS41', 'cursor=OTIyMzM3MjAzNjg1NDc3NTgwOA', 'cursor=MQ&cursor=MQ'],
+    // Cut or changed, so that they would be decoded as 200 and 2004.
+    ...['cursor=MjAwN', 'cursor=MjAwNB', 'cursor=Mj%20AwNA', 'cursor=MjAwNA%3D%3D'],
     ...['page=2', 'id=', 'id=x', 'id=1&id=1.5', 'id=9223372036854775808', `id=1${'&id=1'.repeat(100)}`],
     ...['q=', `q=${'x'.repeat(101)}`, 'tag=%00', 'q=%00', 'tag=%FF', 'q=%zz', 'q=a&q=b', 'q=%ED%A0%80'],
   ])('code 1005: ?%s', async (query) => {
