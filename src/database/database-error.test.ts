@@ -34,7 +34,7 @@ describe('classifyDatabaseError', () => {
       ['57P01', '57P02', '57P05', '25P03', '25P04', '40003', '08000', '08003', '08006', '08007', '08P01'],
     ],
     ['unreachable', ['P1000', 'P1003', 'P2024', 'P2037', '08001', '08004', '25006', '28000', '28P01', '3D000']],
-    ['unreachable', ['53300', '55000', '57P03']],
+    ['unreachable', ['53300', '57P03']],
     [
       'interrupted',
       ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'ECONNABORTED', 'EPROTO'],
@@ -46,7 +46,10 @@ describe('classifyDatabaseError', () => {
     ['interrupted', ['ConnectionClosed', 'SocketTimeout', 'TlsConnectionError', 'P1008', 'P1017']],
     // Only opening a connection fails like this.
     ['unreachable', ['P1001', 'DatabaseNotReachable', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']],
-    [undefined, ['P2002', 'P2010', '22021', '23514', '42501', '42P02', '54000', 'XX000', '153100', '5310', 'ERROR']],
+    [
+      undefined,
+      ['P2002', 'P2010', '22021', '23514', '42501', '42P02', '54000', '55000', 'XX000', '153100', '5310', 'ERROR'],
+    ],
     // Of files, and of the arguments of functions.
     [undefined, ['EACCES', 'ENOENT', 'EPERM', 'EISDIR', 'ENOSPC', 'EIO', 'EMFILE', 'ERR_INVALID_ARG_TYPE']],
   ])('%s: %j', (failure, codes) => {

@@ -39,9 +39,9 @@ const FAILURES: [DatabaseFailure, RegExp][] = [
     /^(failure on connection marked as essential|server closed the connection|could not (receive|send) data|SSL (connection|SYSCALL|error)|(no )?connection (not open|to the))/,
   ],
   ['conflict', /^(P2034|40...)$/],
-  // 25006: a read-only standby; 28…: wrong password; 3D000: no such database; 53300: too many connections; 55000: the database
-  // accepts no connections; 57P03: the server is starting or stopping.
-  ['unreachable', /^(P1\d{3}|P2024|P2028|P2037|08...|25006|28...|3D000|53300|55000|57P03)$/],
+  // 25006: a read-only standby; 28…: wrong password; 3D000: no such database; 53300: too many connections; 57P03: the server is
+  // starting or stopping.
+  ['unreachable', /^(P1\d{3}|P2024|P2028|P2037|08...|25006|28...|3D000|53300|57P03)$/],
   // 53…: out of memory or disk; 57…: an operator intervened; 58…: the disk failed. An ERROR undoes the statement. FATAL and PANIC
   // end the session, perhaps after a commit; servers translate these words, so any other counts as one of them.
   ['unreachable', /^ERROR (53...|57...|58...)$/],
@@ -124,6 +124,9 @@ export const isCitusCopyFailure = hasCode(/^XX000$/);
 
 /** The role lacks a privilege, for example on a table, or to connect to the database. */
 export const isPrivilegeMissing = (error: unknown): boolean => hasCode(/^42501$/)(connectCause(error));
+
+/** PostgreSQL opens no more connections, for this role or database or at all. */
+export const isOutOfConnections = (error: unknown): boolean => hasCode(/^53300$/)(connectCause(error));
 
 /** The server is a standby, or the role or database is read-only. */
 export const isReadOnly = hasCode(/^25006$/);

@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import { createPool } from '../database/database.ts';
+import { isOutOfConnections } from '../database/database-error.ts';
 import { createDurabilityWatch } from '../database/inspect-database.ts';
 import { assertReadyToServe } from '../database/migration-state.ts';
 import { withinTime } from '../database/within-time.ts';
@@ -37,7 +38,11 @@ export const createHealth = ({ database, hasConnections, timeout, warn, onChecke
   const routes = Router({ strict: true, caseSensitive: true });
   addGet(routes, '/livez', (_request, response) => sendJson(response, { status: 'live' }));
   const check = async () => {
-    const client = await pool.connect();
+    const client = await pool.connect().catch((error) => {
+      // Requests can go on, and an instance that is taken out of service would help nobody.
+      if (!(isOutOfConnections(error) && hasConnections())) throw error;
+    });
+    if (!client) return;
     let isKept = false;
     try {
       watchDurability(await assertReadyToServe(client));

@@ -124,6 +124,20 @@ describe('GET /livez and GET /readyz', () => {
     await query('ALTER TABLE other RENAME TO tokens');
   });
 
+  testUnless(
+    onCitus('roles are of a cluster'),
+    'ready while requests have connections, although PostgreSQL opens no more for the role',
+    async () => {
+      await using stack = new AsyncDisposableStack();
+      const { service, query, role } = await startAsRole(stack);
+      await query(`ALTER ROLE ${role} CONNECTION LIMIT 0`);
+      expect((await service.agent.get('/readyz')).status).toBe(503);
+      await query(`ALTER ROLE ${role} CONNECTION LIMIT 1`);
+      await service.post({ id: 1, name: 'Fir' });
+      expect((await service.agent.get('/readyz')).status).toBe(200);
+    },
+  );
+
   test('live but not ready on a read-only database, code 1501, and the connection is closed', async () => {
     await using stack = new AsyncDisposableStack();
     const { name, url, administer, drop } = await createTestDatabase();
