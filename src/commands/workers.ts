@@ -25,6 +25,10 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
   // JavaScript in an installed package.
   const main = `main${extname(import.meta.filename)}`;
   cluster.setupPrimary({ exec: join(import.meta.dirname, '..', main), args: ['serve'] });
+  // When the time to stop is over: one that hangs would stay.
+  process.once('exit', () => {
+    for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
+  });
 
   const fork = () => {
     const worker = cluster.fork({ DATABASE_URL: databaseUrl });

@@ -122,3 +122,17 @@ test('both workers refuse a revoked token after at most 5 seconds', async () => 
   const statuses = await Promise.all(Array.from({ length: 20 }, () => post()));
   expect(new Set(statuses)).toEqual(new Set([401]));
 });
+
+test('a worker that hangs is gone when the time to stop is over', async () => {
+  await waitUntil('two workers', () => startedPids().length === 2);
+  const [stuck = 0] = startedPids();
+  process.kill(stuck, 'SIGSTOP');
+  expect((await store.stop()).code).toBe(1);
+  await waitUntil('the end of the worker', () => {
+    try {
+      return !process.kill(stuck, 0);
+    } catch {
+      return true;
+    }
+  });
+});
