@@ -40,7 +40,7 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
     },
     DATABASE_CONNECTIONS: {
       meaning:
-        'The maximum number of connections to PostgreSQL per process, besides those of imports and exports. Use at least 2: with 1, a slow search blocks everything else.',
+        'The maximum number of connections to PostgreSQL per process, besides one for `/readyz` and those of imports and exports. Use at least 2: with 1, a slow search blocks everything else.',
     },
     DATA_DIR: {
       meaning:
@@ -72,7 +72,7 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
     },
     MAX_CONNECTIONS: {
       meaning:
-        'The maximum number of open connections of clients. A further one replaces an idle one; if none is idle, it is closed at once. Each takes a file descriptor (`ulimit -n`).',
+        'The maximum number of open connections of clients. A further one replaces an idle one; if none is idle, it is closed at once. Each takes a file descriptor: fewer are accepted if `ulimit -n` does not leave 200 for other files.',
     },
     RATE_LIMIT: {
       meaning:

@@ -44,6 +44,14 @@ describe('databaseUrl', () => {
       'postgresql://host/db?sslmode=require&sslrootcert=system&sslmode=disable',
       'postgresql://host/db?&sslmode=verify-full&',
     ],
+    ['postgresql://host/db?a=b&sslmode=require', 'postgresql://host/db?a=b&sslmode=verify-full'],
+    ['postgresql://host/db?sslmode=prefer&c=d', 'postgresql://host/db?sslmode=verify-full&c=d'],
+    ['postgresql://host/db?sslmode=no-verify', 'postgresql://host/db?sslmode=no-verify'],
+    [
+      'postgresql://host/db?uselibpqcompat=true&sslmode=require',
+      'postgresql://host/db?uselibpqcompat=true&sslmode=require',
+    ],
+    ['postgresql://host/d%C3%A4%20b', 'postgresql://host/d%C3%A4%20b'],
   ])('reads %s as %s', (text, expected) => {
     expect(read(text)).toBe(expected);
   });
@@ -81,9 +89,16 @@ describe('databaseUrl', () => {
     'searchpath=a',
     'current_schema=a',
     'dbname=a',
+    'service=a',
   ])('%s, which other drivers read: says how to name the schema', (parameter) => {
     expect(() => read(`postgresql://owner@a/db?${parameter}`)).toThrow();
     expect(url.description).toMatch(/ A schema is named by \?schema=/);
+  });
+
+  test.each(['%3F', '%23', '%2f', '%40'])('the name of a database may not have %s', (character) => {
+    expect(() => read(`postgresql://owner@a/d${character}b`)).toThrow();
+    expect(url.description).toContain('the name of the database has none of / ? # @');
+    expect(read(`postgresql://ow${character}ner:p${character}w@a/db`)).toContain(character);
   });
 
   test.each(['pg_foo', 'pg_temp', 'é'.repeat(32)])('a schema that PostgreSQL does not take: %s', (schema) => {

@@ -64,8 +64,11 @@ const withHost = (text: string) => text.replace(/^([a-z]+:\/\/[^/?#@]*@)(?=(\/[^
 const SEVERAL_HOSTS =
   /:\/\/([^/?@]*@)?[^/?@]*,[^/?@]*([/?]|$)|[?&](target_session_attrs=|(host|port)=[^&]*(,|%2c)|host=.*&host=)/i;
 
-/** What other drivers call `?schema=` and the path of the URL. This one would ignore it. */
-const OTHER_NAME = /[?&](search_?path|current_?schema|dbname)=/i;
+/** What other drivers call `?schema=` and the path of the URL, or read both from. This one would ignore it. */
+const OTHER_NAME = /[?&](search_?path|current_?schema|dbname|service)=/i;
+
+/** The driver leaves these characters of the database's name encoded. */
+const isNamePossible = (text: string): boolean => !/%(2[346bcf]|3[abdf]|40)/i.test(new URL(text).pathname);
 
 /** What other drivers call `?sslmode=`. */
 const OTHER_SSL_MODE = /^(ssl[-_]mode|sslaccept|requiressl|tls)/i;
@@ -91,6 +94,12 @@ const withSystemAuthorities = (text: string): string =>
     ? text.replace(/([?&])sslmode=[^&]*/g, '$1').replace(SYSTEM_AUTHORITIES, '$1sslmode=verify-full')
     : text;
 
+/** The driver takes these for `verify-full`, and warns at each start that its next version will not. */
+const withCertificate = (text: string): string =>
+  /[?&]uselibpqcompat=true(&|$)/.test(text)
+    ? text
+    : text.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+
 /** A URL of PostgreSQL, or of a pooler (`pgbouncer=true`) if that is allowed. */
 export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
   z
@@ -99,13 +108,13 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
     .refine((text) => isUnambiguousUrl(text, /^postgres(ql)?$/i))
     .refine((text) => mayBePooled || URL.parse(text)?.searchParams.get('pgbouncer') !== 'true')
     .refine((text) => !SEVERAL_HOSTS.test(text) && !OTHER_NAME.test(text))
-    .refine((text) => URL.canParse(text) && !isTlsMisspelled(text) && isSchemaPossible(text))
+    .refine((text) => URL.canParse(text) && !isTlsMisspelled(text) && isSchemaPossible(text) && isNamePossible(text))
     // The driver cannot read every URL with spaces in its query.
-    .transform((text) => new URL(withSystemAuthorities(text)).href)
+    .transform((text) => new URL(withCertificate(withSystemAuthorities(text))).href)
     .optional()
     .describe(
       `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? '' : ', without pgbouncer=true'}. In the user and ` +
-        'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40). There must be one host, and no ' +
+        'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40); the name of the database has none of / ? # @. There must be one host, and no ' +
         'target_session_attrs: for several servers, use an address that leads to the primary, such as that of a proxy. A schema is named ' +
         'by ?schema= (at most 63 bytes, and not pg_…), and TLS by ?sslmode=, in lower case and not empty',
     );

@@ -57,5 +57,5 @@ export const assertUsable = (variable: string, url: string): void => {
 /** Where a URL leads, with the driver's defaults and without the password. */
 export const describeDatabase = (url: string): string => {
   const { user, database, host, port } = new Client({ connectionString: url });
-  return `${user ? `role "${user}", ` : ''}database "${database}" at ${host}:${port}`;
+  return `${user ? `role "${user}", ` : ''}${database ? `database "${database}" at ` : ''}${host}:${port}`;
 };
