@@ -119,10 +119,17 @@ export const explainError = (error: unknown, config: () => Config): string => {
   }
 };
 
+/** What to do about errors of the driver that do not say it. */
+const ADVICE: [message: RegExp, advice: string][] = [
+  [/client password must be/, 'a password is needed, in the URL or PGPASSWORD'],
+  [/self-signed certificate|unable to (verify|get)/, 'name the file of its authority in the URL: sslrootcert='],
+];
+
 /** PostgreSQL's message. If there is none, the last line of Prisma's, which begins with the call. */
 const reasonOf = (error: unknown): string => {
   const [last = ''] = originalMessage(error).trim().split('\n').slice(-1);
-  return last.replace(/\.$/, '');
+  const [, advice] = ADVICE.find(([message]) => message.test(last)) ?? [];
+  return `${last.replace(/\.$/, '')}${advice ? ` (${advice})` : ''}`;
 };
 
 const lookAt = (config: Config): string => {
