@@ -1,4 +1,3 @@
-import { access, constants } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { checkDatabases, type InspectedDatabase } from '../database/check-databases.ts';
@@ -53,18 +52,8 @@ const openDatabase = async (config: Config) => {
   const { databaseUrl, directUrl } = config;
   if (databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config), config.embeddedWalLevel);
   for (const [name, url] of Object.entries({ DATABASE_URL: databaseUrl, DIRECT_URL: directUrl }))
-    if (url !== undefined) await assertTlsFilesReadable(name, url).then(() => assertUsable(name, url));
+    if (url !== undefined) assertUsable(name, url);
   return { url: databaseUrl, release: async () => {} };
-};
-
-/** Fails at the start. The driver reads these files only when it connects. */
-const assertTlsFilesReadable = async (variable: string, url: string) => {
-  for (const [name, path] of new URL(url).searchParams) {
-    if (!['sslrootcert', 'sslcert', 'sslkey'].includes(name)) continue;
-    await access(path, constants.R_OK).catch(({ message }) => {
-      throw new OperationalError(`The ${name} of ${variable} cannot be read: ${message}`);
-    });
-  }
 };
 
 /** How long a command waits for a statement, in ms. */

@@ -44,7 +44,7 @@ export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"'
 /** PostgreSQL splits options at white space (manual §54.7, StartupMessage). */
 const escapeOption = (value: string): string => value.replace(/[\\\s]/g, '\\$&');
 
-/** @throws {OperationalError} the driver cannot use a parameter of the URL, or of the environment */
+/** @throws {OperationalError} the driver cannot use a parameter of the URL, or of the environment, or read a file that it names */
 export const assertUsable = (variable: string, url: string): void => {
   try {
     const { port } = new Client({ connectionString: url });

@@ -131,7 +131,7 @@ describeUnless(await findObstacle(), 'sslmode=verify-full', () => {
     const { code, stderr } = await runCommand([command], { DATABASE_URL, NODE_ENV: 'production' });
     expect([code, stderr]).toEqual([
       1,
-      "The sslrootcert of DATABASE_URL cannot be read: ENOENT: no such file or directory, access '/nothing.crt'\n",
+      "DATABASE_URL cannot be used: ENOENT: no such file or directory, open '/nothing.crt'\n",
     ]);
   });
 });
