@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { assertTimeLimits, findObstacles, type InspectedDatabase } from '../database/check-databases.ts';
 import { createDurabilityWatch } from '../database/inspect-database.ts';
-import { OperationalError } from '../errors.ts';
 import { createLog, type Log } from '../observability/logger.ts';
 import { limitRequests } from '../request-limits.ts';
 import { readSecretFile, writeSecretFile } from '../secret-file.ts';
@@ -68,7 +67,7 @@ const serveAsWorker = async (config: Config, log: Log, stopSignal: Promise<unkno
  * The access token of this machine, to try the service with. The first start creates it and keeps it in the data
  * folder, readable only by its owner.
  * @returns its text, or undefined if it was revoked or has expired, in which case it is not replaced
- * @throws {OperationalError} if its file cannot be written, in which case no token is created
+ * @throws file system errors if its file cannot be written, in which case no token is created
  */
 export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promise<string | undefined> =>
   withTokens(databaseUrl, async (tokens) => {
@@ -80,15 +79,8 @@ export const ensureLocalToken = (databaseUrl: string, dataFolder: string): Promi
     const name = `local-${hostname()}-${randomBytes(4).toString('hex')}`;
     const text = generateTokenText();
     // The file first, so that failing starts do not pile up tokens in the database.
-    try {
-      mkdirSync(dataFolder, { recursive: true });
-      writeSecretFile(file, `${text}\n`);
-    } catch (error) {
-      throw new OperationalError(
-        `The access token of this machine cannot be saved: ${(error as Error).message}. ` +
-          'Set DATA_DIR to a folder that this user can write to.',
-      );
-    }
+    mkdirSync(dataFolder, { recursive: true });
+    writeSecretFile(file, `${text}\n`);
     await tokens.create({ name, scopes: SCOPES, expiresAt: null, text });
     return text;
   });

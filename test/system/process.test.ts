@@ -232,7 +232,7 @@ describe('on the database at DATABASE_URL', () => {
       for (let starts = 0; starts < 2; starts++) {
         const { code, stderr } = await start(database.url);
         expect(code).toBe(1);
-        expect(stderr).toMatch(/^The access token of this machine cannot be saved: ENOTDIR.+ Set DATA_DIR .+\n$/);
+        expect(stderr).toMatch(/^ENOTDIR.+ DATA_DIR must be a folder that this user can write to\.\n$/);
       }
       expect(await database.query('SELECT name FROM tokens')).toEqual([]);
     });
