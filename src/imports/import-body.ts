@@ -3,6 +3,7 @@ import { bodyDecompressor } from '../bodies/decompress.ts';
 import { readContentType } from '../bodies/media-type.ts';
 import { type BodyLimits, sendContinue } from '../bodies/read-json-body.ts';
 import { streamBody } from '../bodies/stream-body.ts';
+import { StoreError } from '../errors.ts';
 import type { ImportOptions, ReadRows } from './import.ts';
 import { LARGE_ARRAYS, readArray } from './read-json.ts';
 import { readElements, readRows } from './read-rows.ts';
@@ -39,7 +40,7 @@ type ImportBodyOptions = {
 
 /**
  * Reads the rows of a request.
- * @throws {StoreError} 1001. Iterating the rows throws the errors of `streamBody` and of the reader of the format
+ * @throws {StoreError} 1001. Reading the rows throws 1002 and the errors of `streamBody` and of the reader of the format
  */
 export const createImportBodyReader = ({
   bodies: { limit },
@@ -50,11 +51,15 @@ export const createImportBodyReader = ({
   return (request: Request, response: Response, delimiter?: ImportOptions['delimiter']): ReadRows => {
     const { type, encoding } = readContentType(IMPORT_TYPES, withoutAlias(request.headers['content-type']));
     const decompress = bodyDecompressor(request);
+    const isArray = type === 'application/json';
     return ({ signal }) => {
+      // Before a client that waits for 100 Continue sends it.
+      if (isArray && !decompress && Number(request.headers['content-length']) > maxArrayBytes)
+        throw new StoreError('bodyTooLarge', tooLarge);
       sendContinue(request, response);
       const pieces = streamBody(request, { signal, isCompressed: decompress !== undefined });
       const bytes = decompress ? decompress.stream(pieces) : pieces;
-      if (type === 'application/json') return readElements(readArray(bytes, { maxBytes: maxArrayBytes, tooLarge }));
+      if (isArray) return readElements(readArray(bytes, { maxBytes: maxArrayBytes, tooLarge }));
       const format = type === 'text/csv' ? 'csv' : 'ndjson';
       return readRows(bytes, { format, encoding, delimiter, maxLineBytes: limit, maxBytes });
     };

@@ -171,6 +171,19 @@ describe('the body', () => {
     expect(await answerOf(request)).toMatchObject({ status: 200, body: counts(1) });
   });
 
+  test('that is an array of more than BODY_LIMIT bytes is not invited by 100 Continue', async () => {
+    const headers = { Expect: '100-continue', 'Content-Type': 'application/json', 'Content-Length': '1048577' };
+    const request = openImport('', headers);
+    let isInvited = false;
+    request.on('continue', () => {
+      isInvited = true;
+    });
+    request.flushHeaders();
+    expect(await answerOf(request)).toMatchObject({ status: 400, body: { error: 1002 } });
+    expect(isInvited).toBe(false);
+    request.destroy();
+  });
+
   test.each([
     ['charset=windows-1252', Buffer.from('id;name\r\n1;Tannenb\xe4ume \x80\r\n', 'latin1'), 'Tannenbäume €'],
     ['Charset="UTF-16LE"', Buffer.from('\ufeffsep=\t\r\nID\tName \r\n1\tTännchen 🌲\r\n', 'utf16le'), 'Tännchen 🌲'],
