@@ -80,7 +80,7 @@ describe('databaseUrl', () => {
     'postgresql://a/db?target_session_attrs=read-write',
   ])('%s has several hosts: says what to use instead', (text) => {
     expect(() => read(text)).toThrow();
-    expect(url.description).toMatch(/There must be one host, .*a proxy/);
+    expect(url.description).toMatch(/There must be one host, no service .*a proxy/);
   });
 
   test.each([

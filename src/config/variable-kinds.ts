@@ -114,9 +114,10 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
     .optional()
     .describe(
       `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? '' : ', without pgbouncer=true'}. In the user and ` +
-        'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40); the name of the database has none of / ? # @. There must be one host, and no ' +
-        'target_session_attrs: for several servers, use an address that leads to the primary, such as that of a proxy. A schema is named ' +
-        'by ?schema= (at most 63 bytes, and not pg_…), and TLS by ?sslmode=, in lower case and not empty',
+        'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40); the name of the database has ' +
+        'none of / ? # @. There must be one host, no service and no target_session_attrs: for several servers, use an address that leads ' +
+        'to the primary, such as that of a proxy. A schema is named by ?schema= (at most 63 bytes, and not pg_…), and TLS by ?sslmode=, in lower ' +
+        'case and not empty',
     );
 
 /** A URL of a service that is called over HTTP. Platforms that export over gRPC set one without a scheme. */

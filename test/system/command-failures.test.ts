@@ -181,6 +181,11 @@ describe('a role that the database refuses: the message names the setting, role 
     expect([code, stderr]).toEqual([1, `${reason} ${target()}\n`]);
   });
 
+  test('that needs a password which is missing', async () => {
+    const { stderr } = await runCommand(['migrate'], { DATABASE_URL: urlAs('') });
+    expect(stderr).toContain(` (a password is needed, in the URL or PGPASSWORD). ${target()}\n`);
+  });
+
   test.each(COMMANDS.slice(0, 4))('that lacks privileges: %s', async (command) => {
     await database.administer(`ALTER ROLE ${role} LOGIN`);
     const { code, stderr } = await runCommand(command.split(' '), { DATABASE_URL: urlAs('right') });
