@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import { createWatchedQueues } from './batching/batch-queue.ts';
-import { createTurns } from './bodies/read-json-body.ts';
 import type { Config } from './config/config.ts';
 import { createDatabase, createPool } from './database/database.ts';
 import { startSweeping } from './database/sweep.ts';
@@ -59,7 +58,7 @@ export const createService = async (options: ServiceOptions) => {
   const checking = { hasConnections, timeout: limits.lookUpTimeout, warn, onChecked };
   const health = createHealth({ database: connecting, ...checking });
   const budget = createByteBudget({ limit: limits.heldBytes });
-  const bodies = { limit: config.bodyLimit, timeout: requestTimeout, hold: budget.hold, inTurn: createTurns() };
+  const bodies = { limit: config.bodyLimit, timeout: requestTimeout, hold: budget.hold };
 
   const plants = createPlants({ database, limits, retention, observeQueue, requireScope, bodies });
   const bulk = { database: sessions, watchRequest, trace };

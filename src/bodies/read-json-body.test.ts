@@ -3,6 +3,8 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
+import type { Request, Response } from 'express';
+import { z } from 'zod';
 import { createBodyReader, createTurns } from './read-json-body.ts';
 
 test('bodies are parsed one at a time, in order, with a turn of the event loop after each', async () => {
@@ -24,46 +26,43 @@ test('bodies are parsed one at a time, in order, with a turn of the event loop a
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });
 
-test('a large body whose client leaves before its turn is not parsed', async () => {
-  const size = 20_000;
-  const headers = { 'content-type': 'application/json', 'content-length': `${size}` };
-  const request = Object.assign(Readable.from([Buffer.alloc(size / 2, ' '), Buffer.alloc(size / 2, ' ')]), { headers });
+/** A request with a JSON body, and its response. */
+const send = (body: Buffer, headers: Record<string, string> = {}) => {
+  const all = { 'content-type': 'application/json', 'content-length': `${body.length}`, ...headers };
+  const request = Object.assign(Readable.from([body]), { headers: all });
   const response = Object.assign(new EventEmitter(), { destroyed: false, locals: {} });
-  const turn = Promise.withResolvers<void>();
+  return { request: request as unknown as Request, response: response as unknown as Response };
+};
+const LIMITS = { limit: 1_048_576, timeout: 60_000, hold: () => {} };
+
+test('a large body whose client leaves before its turn is not parsed', async () => {
+  const text = Buffer.from(JSON.stringify('x'.repeat(20_000)));
+  const [first, second] = [send(text), send(text)];
+  const read = createBodyReader(LIMITS);
+  const leave = () => Object.assign(second.response, { destroyed: true });
   let parsed = 0;
-  let waiting = 0;
-  const read = createBodyReader({
-    ...{ limit: 2 * size, timeout: 60_000, hold: () => {}, mediaTypes: ['application/json'] },
-    inTurn: (task) => {
-      waiting += 1;
-      return turn.promise.then(task);
-    },
-    parse: () => {
-      parsed += 1;
-    },
-  });
-  const outcome = read(request as never, response as never).catch(({ message }: Error) => message);
-  while (waiting === 0) await setImmediate();
-  response.destroyed = true;
-  turn.resolve();
-  expect([await outcome, parsed]).toEqual(['The client disconnected.', 0]);
+  const outcomes = await Promise.allSettled([
+    read(first.request, first.response, z.string().transform(leave)),
+    read(
+      second.request,
+      second.response,
+      z.string().transform(() => {
+        parsed += 1;
+      }),
+    ),
+  ]);
+  expect(outcomes).toMatchObject([
+    { status: 'fulfilled' },
+    { status: 'rejected', reason: { message: 'The client disconnected.' } },
+  ]);
+  expect(parsed).toBe(0);
 });
 
 test('a compressed body that waits to be parsed counts as what it may become', async () => {
-  const text = ' '.repeat(100_000);
-  const compressed = gzipSync(text);
-  const headers = {
-    ...{ 'content-type': 'application/json', 'content-encoding': 'gzip' },
-    'content-length': `${compressed.length}`,
-  };
-  const request = Object.assign(Readable.from([compressed]), { headers });
-  const response = Object.assign(new EventEmitter(), { destroyed: false, locals: {} });
+  const value = 'x'.repeat(100_000);
+  const { request, response } = send(gzipSync(JSON.stringify(value)), { 'content-encoding': 'gzip' });
   const held: number[] = [];
-  const read = createBodyReader({
-    ...{ limit: 1_048_576, timeout: 60_000, mediaTypes: ['application/json'], inTurn: (task) => task() },
-    hold: (_response, { bytes }) => void held.push(bytes),
-    parse: ({ length }) => length,
-  });
-  expect(await read(request as never, response as never)).toBe(text.length);
-  expect(held).toEqual([1_048_576, 2 * text.length]);
+  const read = createBodyReader({ ...LIMITS, hold: (_response, { bytes }) => void held.push(bytes) });
+  expect(await read(request, response, z.string())).toBe(value);
+  expect(held).toEqual([1_048_576, 2 * (value.length + 2)]);
 });

@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Request, Response } from 'express';
+import type { z } from 'zod';
 import { StoreError } from '../errors.ts';
 import type { Hold } from '../http/byte-budget.ts';
+import { parseBody } from '../http/parse-request.ts';
 import { bodyDecompressor } from './decompress.ts';
 import { parseJsonText } from './exact-json.ts';
 import { readContentType } from './media-type.ts';
@@ -22,20 +24,12 @@ export type BodyLimits = {
   /** How long the client may take to send it, in ms. */
   timeout: number;
   hold: Hold;
-  inTurn: InTurn;
-};
-
-type BodyReaderOptions<Body> = BodyLimits & {
-  mediaTypes: readonly string[];
-  parse: (bytes: Buffer) => Body;
 };
 
 /** Runs tasks one at a time, in order. After each, other events get a turn, so that small requests are not delayed. */
-type InTurn = <Result>(task: () => Promise<Result>) => Promise<Result>;
-
-export const createTurns = (): InTurn => {
+export const createTurns = () => {
   let last: Promise<unknown> = Promise.resolve();
-  return (task) => {
+  return <Result>(task: () => Promise<Result>): Promise<Result> => {
     const result = last.then(task);
     last = result.catch(() => {}).then(() => setImmediate());
     return result;
@@ -44,20 +38,26 @@ export const createTurns = (): InTurn => {
 
 /**
  * A compressed body is decompressed once it is complete, so a slow client holds only as much memory as it sent.
- * @returns a function that reads a body whole. @throws {StoreError} 1000, 1001, 1002, 1203, 1500
+ * @returns a function that reads a body whole. @throws {StoreError} 1000, 1001, 1002, 1003, 1203, 1500
  */
-export const createBodyReader = <Body>(options: BodyReaderOptions<Body>) => {
-  const { limit, hold, inTurn, mediaTypes, parse } = options;
+export const createBodyReader = (limits: BodyLimits) => {
+  const { limit, hold } = limits;
   const maxSmall = Math.min(LARGE_BODY, limit);
-  return async (request: Request, response: Response): Promise<Body> => {
+  const inTurn = createTurns();
+  return async <Schema extends z.ZodType>(
+    request: Request,
+    response: Response,
+    schema: Schema,
+    mediaTypes: readonly string[] = ['application/json'],
+  ): Promise<z.infer<Schema>> => {
     readContentType(mediaTypes, request.headers['content-type']);
     const decompress = bodyDecompressor(request);
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
     if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
     sendContinue(request, response);
-    let bytes: Buffer = await gatherBody(request, response, { ...options, maxBytes });
+    let bytes: Buffer = await gatherBody(request, response, { ...limits, maxBytes });
     const small = bytes.length <= LARGE_BODY && (decompress ? decompress.atOnce(bytes, maxSmall) : bytes);
-    if (small) return parse(small);
+    if (small) return parseBody(schema, parseJson(small));
     return new Promise((resolve, reject) => {
       const drop = () => {
         bytes = NOTHING;
@@ -72,7 +72,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>) => {
         const whole = decompress ? decompress.atOnce(bytes, limit) : bytes;
         bytes = NOTHING;
         if (whole === undefined) throw bodyTooLarge(limit);
-        resolve(parse(whole));
+        resolve(parseBody(schema, parseJson(whole)));
         // Its text can take two bytes for each of them, until it is stored.
         hold(response, { kind: 'bodies', bytes: 2 * whole.length, drop });
       };
@@ -81,7 +81,7 @@ export const createBodyReader = <Body>(options: BodyReaderOptions<Body>) => {
   };
 };
 
-type GatherOptions = Pick<BodyLimits, 'limit' | 'timeout' | 'hold'> & {
+type GatherOptions = BodyLimits & {
   /** The maximum number of bytes, which may be compressed. */
   maxBytes: number;
 };
@@ -167,7 +167,7 @@ export const sendContinue = (request: Request, response: Response) => {
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Parses a body of JSON in UTF-8; see `parseExactJson`. @throws {StoreError} 1000, 1002 */
-export const parseJson = (bytes: Buffer): unknown => {
+const parseJson = (bytes: Buffer): unknown => {
   if (bytes.length === 0) throw new StoreError('bodyNotJson', 'The body is empty and must be a JSON object.');
   return parseJsonText(decodeUtf8(bytes), 'The body');
 };

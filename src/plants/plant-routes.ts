@@ -1,9 +1,8 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
-import type { z } from 'zod';
-import { type BodyLimits, createBodyReader, parseJson } from '../bodies/read-json-body.ts';
+import { type BodyLimits, createBodyReader } from '../bodies/read-json-body.ts';
 import { StoreError } from '../errors.ts';
 import { addGet, handleOtherMethods } from '../http/handle-error.ts';
-import { parseBody, parseParameters } from '../http/parse-request.ts';
+import { parseParameters } from '../http/parse-request.ts';
 import { evaluatePreconditions, parsePreconditions } from '../http/preconditions.ts';
 import { sendJsonText } from '../http/send-json.ts';
 import { type KeyReader, readIdempotencyKey } from '../idempotency/keyed-request.ts';
@@ -43,10 +42,9 @@ const acceptPatch = { 'Accept-Patch': PATCH_TYPES.join(', ') };
 export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) => {
   const { plants, requireReadScope, requireWriteScope, requireBothScopes, readKey, bodies } = options;
   const { hold } = bodies;
-  const readerOf = <Schema extends z.ZodType>(schema: Schema, mediaTypes = ['application/json']) =>
-    createBodyReader({ ...bodies, mediaTypes, parse: (bytes) => parseBody(schema, parseJson(bytes)) });
-  const [readNewPlant, readPlant] = [readerOf(newPlantSchema), readerOf(plantSchema)];
-  const readPlantPatch = readerOf(plantPatchSchema, PATCH_TYPES);
+  const readBody = createBodyReader(bodies);
+  const readPatch = (request: Request, response: Response) =>
+    readBody(request, response, plantPatchSchema, PATCH_TYPES);
   const readId = ({ params, query }: Request, { locals }: Response) => {
     const { id } = parseParameters(plantPathSchema, params);
     locals.plantId = id;
@@ -85,14 +83,14 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       sendJsonText(response, representPage(page), hold);
     })
     .post(requireWriteScope, async (request, response) => {
-      const plant = await readNewPlant(request, response);
+      const plant = await readBody(request, response, newPlantSchema);
       response.locals.plantId = plant.id;
       const keyed = await readKey(request, response, () => representPlant(plant));
       await plants.create(plant, isAbandoned(response), keyed);
       sendPlant(response, plant);
     })
     .patch(requireBothScopes, async (request, response) => {
-      await changeMany(request, response, await readPlantPatch(request, response));
+      await changeMany(request, response, await readPatch(request, response));
     })
     .delete(requireWriteScope, (request, response) => changeMany(request, response))
     .all(handleOtherMethods(acceptPatch));
@@ -117,11 +115,11 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       else sendJsonText(response, representPlant(plant), hold);
     })
     .put(requireWriteScope, async (request, response) => {
-      const { name, tag = null } = await readPlant(request, response);
+      const { name, tag = null } = await readBody(request, response, plantSchema);
       await update(request, response, { name, tag });
     })
     .patch(requireBothScopes, async (request, response) => {
-      await update(request, response, await readPlantPatch(request, response));
+      await update(request, response, await readPatch(request, response));
     })
     .delete(requireWriteScope, async (request, response) => {
       const id = readId(request, response);

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
-import { createTurns } from '../../src/bodies/read-json-body.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createDatabase, createPool, type Database } from '../../src/database/database.ts';
 import { createKeyReader } from '../../src/idempotency/keyed-request.ts';
@@ -48,7 +47,7 @@ const start = () => {
     requireWriteScope: pass,
     requireBothScopes: pass,
     readKey: createKeyReader({ isDistributed: repository.isDistributed }),
-    bodies: { limit: 1_000_000, timeout: 10_000, hold: () => {}, inTurn: createTurns() },
+    bodies: { limit: 1_000_000, timeout: 10_000, hold: () => {} },
   })(app);
   // A batch is sent in another turn of the event loop.
   const { setImmediate } = globalThis;

@@ -2,7 +2,6 @@ import { PassThrough, Readable } from 'node:stream';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { createSlots } from '../../../src/batching/bulk.ts';
-import { createTurns } from '../../../src/bodies/read-json-body.ts';
 import { type ImportOptions, type ImportRow, importQuerySchema, type PlantRow } from '../../../src/imports/import.ts';
 import { createImportBodyReader } from '../../../src/imports/import-body.ts';
 import { importPlants } from '../../../src/imports/import-plants.ts';
@@ -139,7 +138,7 @@ describe('a body without a row', () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     const request = Object.assign(new PassThrough(), { headers: { 'content-type': 'application/x-ndjson' } });
     const read = createImportBodyReader({
-      bodies: { limit: 1_048_576, timeout: 3_600_000, hold: () => {}, inTurn: createTurns() },
+      bodies: { limit: 1_048_576, timeout: 3_600_000, hold: () => {} },
     });
     const response = { locals: {}, destroyed: false } as unknown as Response;
     let count = 0;
