@@ -1,6 +1,6 @@
-import type { Client } from 'pg';
+import { type Client, escapeIdentifier } from 'pg';
 import { OperationalError } from '../errors.ts';
-import { isPooled, namedSchema, quoteIdentifier } from './database-url.ts';
+import { isPooled, namedSchema } from './database-url.ts';
 import { type DatabaseFacts, inspectDatabase, losesParameters, POOLER_ADVICE, readFacts } from './inspect-database.ts';
 import { assertNoPooledSchema, assertSchemaUsable, storeSchema } from './store-schema.ts';
 
@@ -33,7 +33,7 @@ export const checkDatabases = async (options: DatabasesOptions): Promise<Inspect
   const [schema, other] = databases.map(({ url, facts }) => (facts ? storeSchema(url, facts) : namedSchema(url)));
   if (schema !== undefined && other !== undefined && schema !== other)
     throw new OperationalError(
-      `DATABASE_URL uses the schema ${quoteIdentifier(schema)}, and DIRECT_URL ${quoteIdentifier(other)}. They must agree: set ?schema= in ` +
+      `DATABASE_URL uses the schema ${escapeIdentifier(schema)}, and DIRECT_URL ${escapeIdentifier(other)}. They must agree: set ?schema= in ` +
         'both URLs or in none, and the search_path of both roles (ALTER ROLE … SET search_path).',
     );
   for (const { variable, url, facts } of databases) {
@@ -49,7 +49,7 @@ const assertExactTexts = ({ encoding, hasArrayNulls, role }: DatabaseFacts) => {
   if (!hasArrayNulls)
     throw new OperationalError(
       'array_nulls is off, so a missing tag would be stored as the text NULL. ' +
-        `Run ALTER ROLE ${quoteIdentifier(role)} SET array_nulls = on, or remove the setting from the database or the server.`,
+        `Run ALTER ROLE ${escapeIdentifier(role)} SET array_nulls = on, or remove the setting from the database or the server.`,
     );
   if (encoding === 'UTF8') return;
   throw new OperationalError(
@@ -64,8 +64,8 @@ const assertOneSchema = (variable: string, url: string, facts: DatabaseFacts) =>
   const others = Object.entries(facts.tables).filter(([, other]) => other !== schema);
   if (schema === undefined || others.length === 0) return;
   throw new OperationalError(
-    `The store of ${variable} is in the schema ${quoteIdentifier(schema)}, but the search_path (${facts.searchPath}) finds ` +
-      `${others.map(([table, other]) => `${table} in ${quoteIdentifier(other)}`).join(', ')}. ` +
+    `The store of ${variable} is in the schema ${escapeIdentifier(schema)}, but the search_path (${facts.searchPath}) finds ` +
+      `${others.map(([table, other]) => `${table} in ${escapeIdentifier(other)}`).join(', ')}. ` +
       'Run plant-store migrate if that schema has no store yet, or name the schema of the store: ?schema= in the URL.',
   );
 };
@@ -83,7 +83,7 @@ export const assertTimeLimits = ({ url, facts }: Omit<InspectedDatabase, 'variab
   const { role, statementTimeout, lockTimeout } = facts;
   const isWithin = (timeout: number, most: number) => timeout > 0 && timeout <= most;
   if (isWithin(statementTimeout, limit) && isWithin(lockTimeout, MAX_LOCK_TIMEOUT)) return;
-  const alter = `ALTER ROLE ${quoteIdentifier(role)} SET`;
+  const alter = `ALTER ROLE ${escapeIdentifier(role)} SET`;
   throw new OperationalError(
     `The role ${role} has a statement_timeout of ${statementTimeout} ms and a lock_timeout of ${lockTimeout} ms. Through a pooler ` +
       `(pgbouncer=true) they must be 1 to ${limit} ms and 1 to ${MAX_LOCK_TIMEOUT} ms. As this role or a superuser, run: ` +
@@ -105,21 +105,21 @@ export const findObstacles = (
       facts &&
       !facts.tables.plants &&
       `no schema of the search_path (${facts.searchPath}) has a table plants. Run plant-store migrate, or if it has been run, set the ` +
-        `search_path to its schema: ALTER ROLE ${quoteIdentifier(facts.role)} SET search_path, or ?schema= in the URL`,
+        `search_path to its schema: ALTER ROLE ${escapeIdentifier(facts.role)} SET search_path, or ?schema= in the URL`,
     databases[0]?.facts &&
       losesParameters(databases[0].url, databases[0].facts) &&
       `a pooler drops time limits. If it is in transaction mode, requests will fail: ${POOLER_ADVICE}`,
     isPooled(forImports?.url)
       ? 'imports need DIRECT_URL, a URL of PostgreSQL without a pooler'
       : forImports?.facts?.mayCreateTemporary === false &&
-        `imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO ${quoteIdentifier(forImports.facts.role)}`,
+        `imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO ${escapeIdentifier(forImports.facts.role)}`,
     facts?.ignoresCase === false &&
       'searches by name take É and é, or I and i, for different letters, because of the locale of the database. Move the plants to ' +
         "one with another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",
     facts &&
       !/^read (un)?committed$/.test(facts.isolation) &&
       `default_transaction_isolation is ${facts.isolation}, so concurrent requests for the same plants fail with code 1500. ` +
-        `Run ALTER ROLE ${quoteIdentifier(facts.role)} SET default_transaction_isolation = 'read committed', or remove the setting from ` +
+        `Run ALTER ROLE ${escapeIdentifier(facts.role)} SET default_transaction_isolation = 'read committed', or remove the setting from ` +
         'the database or the server.',
   ].filter((obstacle) => typeof obstacle === 'string');
 };

@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { Client, escapeIdentifier } from 'pg';
 import { OperationalError } from '../errors.ts';
 
 /**
@@ -30,16 +30,13 @@ export const sessionUrl = (url: string, settings: Record<string, string> = {}): 
   if (!result.searchParams.has('application_name')) result.searchParams.set('application_name', 'plant-store');
   if (isPooled(url)) return result.href;
   const schema = namedSchema(url);
-  const all = { ...settings, ...(schema && { search_path: quoteIdentifier(schema) }) };
+  const all = { ...settings, ...(schema && { search_path: escapeIdentifier(schema) }) };
   const options = Object.entries(all).map(([name, value]) => `-c ${name}=${escapeOption(value)}`);
   const own = result.searchParams.get('options') ?? '';
   result.searchParams.delete('schema');
   if (options.length > 0) result.searchParams.set('options', [own, ...options].join(' ').trim());
   return result.href;
 };
-
-/** PostgreSQL's manual, §4.1.1. */
-export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** PostgreSQL splits options at white space (manual §54.7, StartupMessage). */
 const escapeOption = (value: string): string => value.replace(/[\\\s]/g, '\\$&');

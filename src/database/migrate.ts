@@ -6,11 +6,11 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as engineBindings from '@prisma/schema-engine-wasm/schema_engine_bg';
-import { type Client, Pool } from 'pg';
+import { type Client, escapeIdentifier, Pool } from 'pg';
 import { OperationalError } from '../errors.ts';
 import { COMMAND_CONNECT_TIMEOUT, endWithClient, keepAlive, NO_TIME_LIMITS, withClient } from './database.ts';
 import { isLockTimeout } from './database-error.ts';
-import { assertSession, quoteIdentifier, sessionUrl } from './database-url.ts';
+import { assertSession, sessionUrl } from './database-url.ts';
 import { TABLES } from './inspect-database.ts';
 import { migrationNames, migrationsFolder, readMigrationState } from './migration-state.ts';
 import { createNamedSchema } from './store-schema.ts';
@@ -78,7 +78,7 @@ const applyMigrations = async (url: string, schema: string, onWait: OnWait) => {
   // The engine cannot read the times of other date styles, and writes times without their offset. No limit of the role may end a
   // migration.
   const settings = { DateStyle: 'ISO', TimeZone: 'UTC', statement_timeout: '0' };
-  const connectionString = sessionUrl(url, { ...settings, search_path: quoteIdentifier(schema) });
+  const connectionString = sessionUrl(url, { ...settings, search_path: escapeIdentifier(schema) });
   const timeouts = { connectionTimeoutMillis: COMMAND_CONNECT_TIMEOUT, lock_timeout: LOCK_TIMEOUT };
   const pool = retryWhileLocked(new Pool({ connectionString, max: 1, ...timeouts, ...keepAlive }), onWait);
   // The engine holds its lock until its connection closes.
