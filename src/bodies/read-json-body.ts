@@ -55,7 +55,7 @@ export const createBodyReader = (limits: BodyLimits) => {
     const maxBytes = decompress ? limit + COMPRESSION_OVERHEAD : limit;
     if (Number(request.headers['content-length']) > maxBytes) throw bodyTooLarge(limit);
     sendContinue(request, response);
-    let bytes: Buffer = await gatherBody(request, response, { ...limits, maxBytes });
+    let bytes: Buffer = await gatherBody(request, response, limits, maxBytes);
     const small = bytes.length <= LARGE_BODY && (decompress ? decompress.atOnce(bytes, maxSmall) : bytes);
     if (small) return parseBody(schema, parseJson(small));
     return new Promise((resolve, reject) => {
@@ -81,19 +81,15 @@ export const createBodyReader = (limits: BodyLimits) => {
   };
 };
 
-type GatherOptions = BodyLimits & {
-  /** The maximum number of bytes, which may be compressed. */
-  maxBytes: number;
-};
-
 /**
  * Reads the body of a request without decompressing it. Stops reading and frees the memory if the body is too large, the client
  * disconnects or is too slow, the response ends first, or the budget drops it. (`raw-body` cannot be interrupted.)
+ * @param maxBytes the maximum number of bytes, which may be compressed
  * @throws {StoreError} 1000, 1002, 1203, 1500
  */
-const gatherBody = (request: Request, response: Response, options: GatherOptions) =>
+const gatherBody = (request: Request, response: Response, limits: BodyLimits, maxBytes: number) =>
   new Promise<Buffer>((resolve, reject) => {
-    const { maxBytes, timeout, hold } = options;
+    const { limit, timeout, hold } = limits;
     const length = Number(request.headers['content-length']);
     let bytes: Buffer = NOTHING;
     let size = 0;
@@ -126,7 +122,7 @@ const gatherBody = (request: Request, response: Response, options: GatherOptions
       const start = size;
       size += piece.length;
       pieces += 1;
-      if (size > maxBytes) return fail(bodyTooLarge(options.limit));
+      if (size > maxBytes) return fail(bodyTooLarge(limit));
       if (pieces > FREE_PIECES && size < pieces * MIN_AVERAGE_PIECE) return fail(tooManyPieces());
       // Most bodies are complete with their first piece, and parsed at once.
       if (piece.length === length) {
