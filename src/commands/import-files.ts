@@ -20,7 +20,7 @@ export const MAX_ARRAY_BYTES = 67_108_864;
 /** How to import: `encoding` is that of the files. */
 export type FileOptions = ImportOptions & { encoding: string };
 
-/** `signal` ends the import. The others are told of bytes that were read, and of what the import does. */
+/** `signal` ends the import. `onBytes` is called after each read of the file, with the number of bytes. */
 export type Report = {
   signal: AbortSignal;
   onBytes: (count: number) => void;
