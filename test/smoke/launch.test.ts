@@ -45,10 +45,17 @@ test('an installed package says which Node.js it needs', async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Stands in for npm: waits for the file `go`, notes that it ran, and installs a Prisma that generates nothing. */
+/**
+ * Stands in for npm: says that it runs, waits for the file `go`, notes that it ran, and installs a Prisma that generates
+ * nothing. It ends with its folder, so that a test that fails leaves no process behind.
+ */
 const NPM = `
   const { appendFileSync, existsSync, mkdirSync, writeFileSync } = require('node:fs');
-  while (!existsSync('go')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+  console.log('npm runs');
+  while (!existsSync('go')) {
+    if (!existsSync('package.json')) process.exit(1);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+  }
   appendFileSync('npm.log', 'installed\\n');
   mkdirSync('node_modules/prisma/build', { recursive: true });
   writeFileSync('node_modules/prisma/package.json', '{"version": "1"}');
@@ -100,7 +107,7 @@ describe('a fresh clone', () => {
 
   test('Ctrl-C does not unlock it while npm still runs', async () => {
     const first = prepare();
-    await waitUntil('the first', () => first.said.text.startsWith('Installing packages'));
+    await waitUntil('npm of the first', () => first.said.text.includes('npm runs'));
     for (const signal of ['SIGINT', 'SIGHUP'] as const) first.child.kill(signal);
     const second = prepare();
     await waitUntil('the second to wait', () => /^Waiting for process \d+, which prepares/.test(second.said.text));
