@@ -109,16 +109,16 @@ const database = useTestDatabase();
 
 test('waiting for a busy pool is not waiting for an unreachable server, and may take longer', async () => {
   await using stack = new AsyncDisposableStack();
-  const pool = createPool({ url: database.url, connections: 1, connectTimeout: 200, statementTimeout: 1000 });
+  const pool = createPool({ url: database.url, connections: 1, connectTimeout: 700, statementTimeout: 1500 });
   const client = createDatabase({ pool, onConnectionLost: () => {} });
   stack.defer(() => client.$disconnect());
-  const running = client.$queryRaw`SELECT pg_sleep(0.4)::text`;
+  const running = client.$queryRaw`SELECT pg_sleep(1)::text`;
   expect(await client.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }]);
   await running;
   const held = await pool.connect();
   const { value, duration } = await timed(client.$queryRaw`SELECT 1`.catch((error: unknown) => error));
   held.release();
-  expect([classifyDatabaseError(value), duration >= 1000 - TIMER_IS_EARLY]).toEqual(['busy', true]);
+  expect([classifyDatabaseError(value), duration >= 1500 - TIMER_IS_EARLY]).toEqual(['busy', true]);
 });
 
 test('a connection that cannot be opened in time fails, unless this process was too busy to open it', async () => {
