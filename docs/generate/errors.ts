@@ -7,7 +7,7 @@ import { codeBlock, heading, list, renderPage, table } from './markdown.ts';
 const causes: Record<number, string[]> = {
   [errors.tooManyRequests.code]: [
     'The token, or an address without a valid token, sent more requests than `RATE_LIMIT` allows.',
-    'More than 60 wrong tokens came from one address in a minute. This limit is always on.',
+    'More than 60 wrong tokens came from one address in a minute. This limit is always on; each process counts for itself.',
   ],
   [errors.overloaded.code]: [
     'A queue is full (`QUEUE_LIMIT`), or was too slow.',

@@ -167,7 +167,7 @@ export const sections: Record<string, LimitRow[]> = {
       'tokens/token-verifier.ts MAX_KNOWN_TOKENS',
       'tokens that are; if more are in use, some are looked up more often',
     ),
-    row('tokens/failed-tokens.ts MAX_FAILURES', 'wrong tokens of an address in a window'),
+    row('tokens/failed-tokens.ts MAX_FAILURES', 'wrong tokens of an address in a window, at one process'),
     row('tokens/failed-tokens.ts WINDOW', 'the length of that window', 'ms'),
     row('tokens/failed-tokens.ts MAX_ADDRESSES', 'addresses whose wrong tokens are counted'),
     row('config/variable-kinds.ts MAX_WINDOW', 'the longest window of `RATE_LIMIT`', 's'),

@@ -14,6 +14,12 @@ const MAX_WAITING = 1_048_576;
 /** How long a process waits at exit for its last lines to be written, in ms. */
 const FLUSH_TIMEOUT = 1000;
 
+/** What PostgreSQL's errors tell of rows, such as those that violate a constraint. Both pg and Prisma pass it on. */
+export const REDACT = {
+  paths: ['err.detail', 'err.where', 'err.meta.driverAdapterError.cause.detail'],
+  remove: true,
+};
+
 type LogOptions = { level: string; format: 'auto' | 'json' | 'pretty'; worker?: number | undefined };
 
 /**
@@ -55,6 +61,7 @@ export const createLog = ({ level, format, worker }: LogOptions) => {
       base: worker === undefined ? null : { worker },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      redact: REDACT,
     },
     readable ? makeReadable(destination) : destination,
   );

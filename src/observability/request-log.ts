@@ -12,6 +12,9 @@ const MAX_FAILURES = 100;
 const SECOND = 1000;
 /** The maximum number of characters of a path, so that lines are short enough for several workers to write (logger.ts). */
 const MAX_PATH = 1000;
+/** A token that a client has put into the path by mistake, perhaps cut off. */
+const TOKEN = /plant_[\w-]{10,}|eyJ[\w.-]{10,}/g;
+const PLANT_PATH = /\/plants\/(-?\d+)$/;
 
 /** Logs one line per request, never with a token, a query or a body. Of the same failures in a second, only the first has its cause. */
 export const createRequestLog = (logger: Logger): RequestHandler => {
@@ -68,18 +71,23 @@ const begin = (request: Request, response: Response): string => {
 /** Overload causes many 5xx responses. They are warnings, without a stack, so that logging adds little to the load. */
 const isFault = ({ locals: { error } }: Response) => error === undefined || errors[error.kind].isFault !== false;
 
+/** The path of a request for the log and the traces: without the query, and without tokens. */
+export const pathOf = ({ originalUrl }: Pick<Request, 'originalUrl'>): string | undefined =>
+  originalUrl.split('?', 1)[0]?.slice(0, MAX_PATH).replace(TOKEN, '[token]');
+
 const fieldsOf = (request: Request, response: Response) => {
   const { headersSent, statusCode, locals, err } = response;
+  const path = pathOf(request);
   return {
     client: locals.client,
     method: request.method,
-    path: request.originalUrl.split('?', 1)[0]?.slice(0, MAX_PATH),
+    path,
     // Without headers, the client disconnected before it got a status.
     status: headersSent ? statusCode : undefined,
     traceId: locals.traceId,
     token: locals.tokenName,
-    // As text, because most tools round large numbers.
-    plant: locals.plantId?.toString(),
+    // As text, because most tools round large numbers. A request that was refused first has it in its path.
+    plant: locals.plantId?.toString() ?? PLANT_PATH.exec(path ?? '')?.[1],
     error: locals.error?.code,
     // The client got no message.
     reason: headersSent && !response.writableEnded ? locals.error?.message : undefined,

@@ -37,6 +37,7 @@ import type { QueueObserver } from '../batching/batch-queue.ts';
 import type { BulkTrace } from '../batching/bulk.ts';
 import type { Config } from '../config/config.ts';
 import { version } from '../version.ts';
+import { pathOf } from './request-log.ts';
 
 /** Time limit for sending the last spans on shutdown, in ms, so that an unreachable collector cannot delay it. */
 const FLUSH_TIMEOUT = 500;
@@ -118,11 +119,11 @@ const propagator = new W3CTraceContextPropagator();
 const createRequestTracing =
   ({ tracer }: { tracer: Tracer }): RequestHandler =>
   (request, response, next) => {
-    const { method, headers, path, httpVersion } = request;
+    const { method, headers, httpVersion } = request;
     const attributes = {
       'http.request.method': method,
       'url.scheme': 'http',
-      'url.path': path,
+      'url.path': pathOf(request),
       'network.protocol.version': httpVersion,
     };
     const parent = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);

@@ -2,6 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { StoreError } from '../errors.ts';
+import { clientIp } from '../http/client-address.ts';
 import { toErrorResponse } from '../http/error-response.ts';
 import { DEFAULT_HEADERS } from '../http/headers.ts';
 import { sendJson } from '../http/send-json.ts';
@@ -60,7 +61,8 @@ export const createRefusals = ({ connections, onRefused = () => {}, logger }: Re
     if (response.locals) response.locals.error = error;
     else {
       onRefused(error);
-      logger?.info({ address: response.socket?.remoteAddress, status, error: body.error }, 'request refused');
+      const address = response.socket ? clientIp({ ip: undefined, socket: response.socket }) : undefined;
+      logger?.info({ address, status, error: body.error }, 'request refused');
     }
     response.statusCode = status;
     response.setHeaders(new Map(Object.entries({ ...DEFAULT_HEADERS, ...headers, Connection: 'close' })));

@@ -45,11 +45,13 @@ export const createJwtVerifier = ({ jwksUrl, logger, ...expected }: JwtVerifierO
     clockTolerance: CLOCK_TOLERANCE,
   };
   return async (text: string): Promise<CheckedToken | undefined> => {
-    if (!JWT_PATTERN.test(text)) return undefined;
-    const verify = () => tryKeys(text, getKey, options);
+    // The service's own tokens have no dots.
+    if (!text.includes('.')) return undefined;
     const logRefusal = (error: Error) =>
-      logger.info({ reason: reasonOf(error) }, 'a token of the identity provider was refused');
+      logger.info({ token: subjectOf(error), reason: reasonOf(error) }, 'a token of the identity provider was refused');
+    const verify = () => tryKeys(text, getKey, options);
     try {
+      if (!JWT_PATTERN.test(text)) throw new errors.JWTInvalid('it is not a signed JWT, which has three parts');
       const { payload } = await verify().catch(async (error) => {
         // All else about it is right, so the line of its request names it.
         if (error instanceof errors.JWTExpired) {
@@ -91,11 +93,18 @@ const tryKeys = async (text: string, getKey: JWTVerifyGetKey, options: JWTVerify
   }
 };
 
+/** Then the signature is right. */
+const isClaimWrong = (error: Error) =>
+  error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired;
+
+const subjectOf = (error: Error): string | undefined =>
+  isClaimWrong(error) && typeof error.payload.sub === 'string' ? nameOf(error.payload.sub) : undefined;
+
 /** No part of the token but the claim at fault, and that only if its signature is right. */
 const reasonOf = (error: Error): string => {
   // Its message has what `crit` of the header names.
   if (error instanceof errors.JOSENotSupported) return 'the header of the token, or the key for it, is not supported';
-  if (!(error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired)) return error.message;
+  if (!isClaimWrong(error)) return error.message;
   return `${error.message}: ${JSON.stringify(error.payload[error.claim])?.slice(0, 200)}`;
 };
 
@@ -147,7 +156,7 @@ const createRemoteKeys = (url: string, logger: Pick<Logger, 'warn'>) => {
   let fetchedAt = Number.NEGATIVE_INFINITY;
   const onRefreshFailed = (error: Error) =>
     logger.warn({ err: error }, 'could not refresh the keys of the identity provider');
-  // The clock may have been set back.
+  // Here and below: the clock may have been set back.
   const mayFetch = () => Math.abs(Date.now() - fetchedAt) >= FETCH_INTERVAL;
   const keys = createRemoteJWKSet(new URL(url), {
     cacheMaxAge: MAX_AGE,
@@ -160,7 +169,7 @@ const createRemoteKeys = (url: string, logger: Pick<Logger, 'warn'>) => {
       return readUpTo(MAX_SIZE, await fetch(target, options), shownUrl);
     },
   });
-  const isOld = () => 'uat' in cache && Date.now() >= cache.uat + REFRESH_AGE;
+  const isOld = () => 'uat' in cache && Math.abs(Date.now() - cache.uat) >= REFRESH_AGE;
   const getKey: JWTVerifyGetKey = async (header, token) => {
     if (isOld() && mayFetch()) keys.reload().catch(onRefreshFailed);
     try {
@@ -188,8 +197,12 @@ const createRemoteKeys = (url: string, logger: Pick<Logger, 'warn'>) => {
   };
 };
 
-/** Reads a response whole. The timeout of its request applies. @throws {Error} it is too large */
+/** Reads a response whole. The timeout of its request applies. @throws {Error} its status is not 200, or it is too large */
 const readUpTo = async (limit: number, { body, status, headers }: Response, shownUrl: string): Promise<Response> => {
+  if (status !== 200) {
+    await body?.cancel();
+    throw new Error(`the status of ${shownUrl} is ${status}, not 200`);
+  }
   const pieces: Uint8Array[] = [];
   let size = 0;
   // Leaving the loop closes the connection.
@@ -198,7 +211,7 @@ const readUpTo = async (limit: number, { body, status, headers }: Response, show
     if (size > limit) throw new Error(`the response of ${shownUrl} has more than ${limit} bytes`);
     pieces.push(piece);
   }
-  return new Response(Buffer.concat(pieces), { status, headers });
+  return new Response(Buffer.concat(pieces), { headers });
 };
 
 const isTokensFault = (error: unknown) =>

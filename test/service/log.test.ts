@@ -41,6 +41,9 @@ describe('the log has one line per request', () => {
     expect(await line(service.request('patch', path).send({ tag: 'a' }))).toMatchObject({ status: 200, plant: id });
     expect(await line(service.request('delete', path))).toMatchObject({ status: 204, plant: id });
     expect(await line(service.request('get', '/plants'))).not.toHaveProperty('plant');
+    const refused = service.agent.delete(path).set('Authorization', `Bearer ${generateTokenText()}`);
+    expect(await line(refused)).toMatchObject({ status: 401, plant: id });
+    expect(await line(service.request('put', path).send('x'))).toMatchObject({ status: 400, plant: id });
   });
 
   test.each([
@@ -135,7 +138,7 @@ test('probes have a line only if they fail', async () => {
 
 test('an unexpected error is logged at level error with its stack; the client gets no details', async () => {
   await service.database.query('ALTER TABLE plants ADD CONSTRAINT odd CHECK (id <> 500)');
-  const response = await service.post({ id: 500, name: 'Fir' }, { 'X-Request-Id': 'fault' });
+  const response = await service.post({ id: 500, name: 'Secret fir' }, { 'X-Request-Id': 'fault' });
   expect(response.status).toBe(500);
   expect(response.body).toEqual({ error: 1599, message: 'Internal error. The log has the cause.' });
   expect(lineOf('fault')).toMatchObject({
@@ -145,16 +148,22 @@ test('an unexpected error is logged at level error with its stack; the client ge
     err: { stack: expect.stringContaining('at ') },
   });
   expect(JSON.stringify(lineOf('fault'))).toContain('odd');
+  // PostgreSQL's message has it.
+  expect(JSON.stringify(lineOf('fault'))).not.toContain('Secret fir');
 });
 
 test('the log contains no tokens and no bodies', async () => {
   await service.post({ id: 600, name: 'Secret fir' });
   await service.agent.post('/plants').set('Authorization', 'Bearer plant_wrong-and-secret');
   await service.agent.post('/plants').set('Authorization', 'Basic c2VjcmV0');
+  await service.agent.get(`/plants/${service.token}`);
+  await service.agent.get('/plants/1;access_token=eyJhbGciOi.c2VjcmV0.c2VjcmV0');
+  await service.agent.get(`/${'x'.repeat(960)}/${service.token}`);
   const log = JSON.stringify(service.log);
   for (const secret of [
     service.token,
     service.token.slice(6),
+    service.token.slice(0, 20),
     'wrong-and-secret',
     'c2VjcmV0',
     'Secret fir',

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import supertest from 'supertest';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import { classifyDatabaseError } from '../../src/database/database-error.ts';
+import { REDACT } from '../../src/observability/logger.ts';
 import { describeAt } from '../../src/openapi-document.ts';
 import { limitRequests, type RequestLimits } from '../../src/request-limits.ts';
 import { createService } from '../../src/service.ts';
@@ -68,7 +69,10 @@ export const startTestService = async (environment: Record<string, string> = {},
       done();
     },
   });
-  const logger = pino({ level: 'info', base: null, formatters: { level: (level) => ({ level }) } }, stream);
+  const logger = pino(
+    { level: 'info', base: null, redact: REDACT, formatters: { level: (level) => ({ level }) } },
+    stream,
+  );
   const config = { ...readConfig({ PORT: '0', ...environment }), ...settings };
   const service = await createService({
     config,

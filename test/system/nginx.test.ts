@@ -82,6 +82,21 @@ describeUnless(obstacle, 'nginx with deploy/nginx/nginx.conf', () => {
     expect(new URL(document.servers[0]?.url ?? '', `${prefix}openapi.json`).href).toBe(prefix);
   });
 
+  test('a token as large as the store takes is passed on', async () => {
+    const { status, headers } = await send('plants', { headers: { Authorization: `Bearer ${'x'.repeat(15_000)}` } });
+    expect([status, headers.get('Content-Type')]).toEqual([401, 'application/json; charset=utf-8']);
+  });
+
+  test('a store that is gone: 503, code 1501', async () => {
+    await service.stopServer();
+    const response = await send('plants');
+    expect([response.status, response.headers.get('Retry-After'), await response.json()]).toEqual([
+      503,
+      '1',
+      { error: 1501, message: expect.stringContaining('The outcome is unknown') },
+    ]);
+  });
+
   test('the address of the client counts, not one that it makes up', async () => {
     await fetch(`${prefix}plants`, { headers: { 'X-Forwarded-For': '192.0.2.1' } });
     const keys = await service.database.query('SELECT key FROM rate_limits');

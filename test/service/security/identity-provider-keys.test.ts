@@ -136,6 +136,16 @@ describe('the keys of the identity provider', () => {
     expect(provider.state.requests).toHaveLength(2);
   });
 
+  test('a withdrawn key is refused and a new one accepted, although the clock was set back', async () => {
+    const exp = now() + 3600;
+    expect((await send(await key.sign({ exp }))).status).toBe(200);
+    const added = await provider.addKey('added');
+    provider.state.keys.shift();
+    passTime(-3_600_000);
+    await waitUntil('the refusal', async () => (await send(await key.sign({ exp, sub: 'bob' }))).status === 401);
+    expect((await send(await added.sign({ exp }))).status).toBe(200);
+  });
+
   test.each<[string, (provider: IdentityProvider) => void]>([
     ['not listening', (provider) => void provider.stop()],
     ['failing', ({ state }) => Object.assign(state, { status: 500 })],
@@ -147,7 +157,10 @@ describe('the keys of the identity provider', () => {
       spoil(provider);
       const { status, body, headers } = await send(await key.sign());
       expect([status, body.error, headers['retry-after']]).toEqual([503, 1503, '1']);
-      expect(service.log).toContainEqual(expect.objectContaining({ level: 'error', error: 1503 }));
+      const line = service.log.find(({ error }) => error === 1503);
+      expect(line).toMatchObject({ level: 'error' });
+      const { status: sent } = provider.state;
+      if (sent !== 200) expect(JSON.stringify(line)).toContain(`is ${sent}, not 200`);
       expect((await send(service.token)).status).toBe(200);
     },
   );

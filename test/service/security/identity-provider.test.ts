@@ -137,6 +137,8 @@ describe('the log says why a token was refused', () => {
     ['a claim that is missing', () => key.sign({ exp: undefined }), /"exp".*: undefined$/],
     ['signature', async () => (await key.sign()).replace(/.{9}$/, 'AAAAAAAAA'), /^signature verification failed$/],
     ['no such key', () => key.sign({}, { kid: 'unknown' }), /^no applicable key/],
+    ['an encrypted token', async () => 'eyJlbmMiOiJBMTI4R0NNIn0.secret1.secret2.secret3.secret4', /has three parts$/],
+    ['no signature', async () => (await key.sign()).replace(/[^.]+$/, ''), /has three parts$/],
     [
       'an unknown extension, which anybody can name',
       async () => {
@@ -156,7 +158,14 @@ describe('the log says why a token was refused', () => {
       }),
     );
     const log = JSON.stringify(service.log);
-    for (const part of token.split('.')) expect(log).not.toContain(part);
+    for (const part of token.split('.').filter(Boolean)) expect(log).not.toContain(part);
+  });
+
+  test('and whose it is, if its signature is right', async () => {
+    await send(await key.sign({ iss: 'https://evil.example' }));
+    await send((await key.sign({ sub: 'eve' })).replace(/.{9}$/, 'AAAAAAAAA'));
+    const lines = service.log.filter(({ msg }) => msg === 'a token of the identity provider was refused');
+    expect(lines.map(({ token }) => token)).toEqual(['jwt:alice', undefined]);
   });
 });
 
