@@ -52,10 +52,16 @@ const run = async (node, path, options, nodeOptions) => {
   }
   // The Node.js options of this process come last, so that they take precedence.
   const words = [...required, ...process.execArgv, path, ...options];
-  if (process.execve) process.execve(node, [node, ...words]);
+  /** @type {('inherit' | 'ignore')[]} */
+  const stdio = ['inherit', 'inherit', 'inherit'];
+  for (const descriptor of namedDescriptors(options)) {
+    while (stdio.length <= descriptor) stdio.push('ignore');
+    stdio[descriptor] = 'inherit';
+  }
+  if (process.execve && stdio.length === 3) process.execve(node, [node, ...words]);
   // Listens first: a signal between the two would end only this process.
   for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
-  const child = spawn(node, words, { stdio: 'inherit' });
+  const child = spawn(node, words, { stdio });
   child.on('error', (error) => fail(error.message));
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1);
@@ -63,6 +69,15 @@ const run = async (node, path, options, nodeOptions) => {
     process.kill(process.pid, signal);
   });
 };
+
+/**
+ * Node.js closes descriptors 3 to 15 when it runs a program, unless they are passed on. zsh's `<(…)` is such a one: /proc/self/fd/12.
+ * @type {(options: string[]) => number[]}
+ */
+const namedDescriptors = (options) =>
+  options
+    .map((option) => Number(/^(?:--[\w-]+=)?\/(?:dev|proc\/self)\/fd\/(\d{1,2})$/.exec(option)?.[1]))
+    .filter((descriptor) => descriptor > 2 && descriptor < 16);
 
 /** The options in a first line such as `#!/usr/bin/env -S node --option`. */
 const optionsInFirstLine = (/** @type {string} */ path) => {

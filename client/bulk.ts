@@ -31,16 +31,18 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
       plants: Iterable<NewPlant> | AsyncIterable<NewPlant>,
       options: ImportOptions = {},
     ): Promise<ImportResult> => {
-      const init = {
-        method: 'POST',
-        headers: { ...headers, 'Content-Type': 'application/x-ndjson' },
-        body: toStream(linesOf(plants)),
-        duplex: 'half',
-      };
-      const response = await fetch(new Request(urlOf('/plants/import', options), init as RequestInit));
-      const body = await readJson(response);
-      if ('created' in body) return { data: body as ImportSummary, response };
-      return { error: problemIn(body, response), response };
+      let failure: { error: unknown } | undefined;
+      const body = toStream(linesOf(plants), (error) => {
+        failure = { error };
+      });
+      const headersOfRows = { ...headers, 'Content-Type': 'application/x-ndjson' };
+      const init = { method: 'POST', headers: headersOfRows, body, duplex: 'half' } as RequestInit;
+      const response = await fetch(new Request(urlOf('/plants/import', options), init)).catch((error) => {
+        throw failure ? failure.error : error;
+      });
+      const result = await readJson(response);
+      if ('created' in result) return { data: result as ImportSummary, response };
+      return { error: problemIn(result, response), response };
     },
 
     /**
@@ -96,12 +98,18 @@ async function* linesOf(plants: Iterable<NewPlant> | AsyncIterable<NewPlant>): A
   yield piece;
 }
 
-/** Used because some browsers lack `ReadableStream.from`. */
-const toStream = (pieces: AsyncGenerator<string, void, undefined>): ReadableStream<Uint8Array> => {
+/** Used because some browsers lack `ReadableStream.from`. @param onError gets an error of `pieces`, which `fetch` may wrap */
+const toStream = (
+  pieces: AsyncGenerator<string, void, undefined>,
+  onError: (error: unknown) => void,
+): ReadableStream<Uint8Array> => {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
-      const { value, done } = await pieces.next();
+      const { value, done } = await pieces.next().catch((error) => {
+        onError(error);
+        throw error;
+      });
       if (done) controller.close();
       else controller.enqueue(encoder.encode(value));
     },

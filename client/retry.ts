@@ -27,7 +27,9 @@ export const createRetryingFetch =
     for (let attempt = 1; ; attempt++) {
       const isLast = attempt === MAX_ATTEMPTS;
       // A body can be read only once.
-      const outcome = await fetch(isLast ? request : request.clone()).catch((error: unknown) => ({ error }));
+      const outcome = await fetch(isLast ? request : request.clone())
+        .then(withBody)
+        .catch((error: unknown) => ({ error }));
       request.signal.throwIfAborted();
       const asked = outcome instanceof Response ? pauseAskedBy(outcome) : 0;
       if (isLast || asked === undefined || asked > MAX_PAUSE) {
@@ -40,6 +42,13 @@ export const createRetryingFetch =
       await pause(asked + own, request.signal);
     }
   };
+
+/** Waits for the body of a result, because the connection may be lost within it. Only an export may be too large for that. */
+const withBody = async (response: Response): Promise<Response> => {
+  const isResult = pauseAskedBy(response) === undefined;
+  if (isResult && !response.url.includes('/plants/export')) await response.clone().arrayBuffer();
+  return response;
+};
 
 /** These take no key, so that a second one could change more plants than were asked for, or find those of the first one taken. */
 const changesMany = ({ method, url }: Request) => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { addAbortListener } from 'node:events';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, fstatSync, type Stats } from 'node:fs';
 import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -103,6 +103,8 @@ export const writeFileBytes = async (
     pipeline([bytes, ...(isCompressed ? [createGzip()] : []), sink], { signal });
   if (file === STDIO) return write(printAll);
   const found = await stat(file).catch(() => undefined);
+  // Such as /dev/stdout. Others may have written to it before, or do so afterwards.
+  if (found && isSameFile(found, fstatSync(1))) return write(printAll);
   // Writes to a device or a pipe directly instead of replacing it.
   if (found && !found.isFile()) return unlessAborted(signal, write(createWriteStream(file))).catch(failToWrite(file));
   // A link may lead to a file that does not exist yet.
@@ -127,6 +129,10 @@ export const writeFileBytes = async (
 const printAll = async (chunks: AsyncIterable<Buffer>) => {
   for await (const chunk of chunks) await print(chunk);
 };
+
+/** Not by their names, because links give a file several. */
+export const isSameFile = (one: Stats, other: Stats): boolean =>
+  one.isFile() && one.dev === other.dev && one.ino === other.ino;
 
 /** Converts file system errors, which have a path or come from a call that has an open file. Rethrows others. */
 export const failToWrite = (file: string) => (error: unknown) => {

@@ -1,11 +1,11 @@
-import { fstatSync, statSync } from 'node:fs';
+import { fstatSync, statSync, writeFileSync } from 'node:fs';
 import { constants, type FileHandle, open } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import { OperationalError } from '../errors.ts';
 import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, type ImportOptions, importQuerySchema } from '../imports/import.ts';
 import { formatCount } from '../quote-value.ts';
-import { failToWrite, formatOf, formatOption, importFormats, STDIO } from './bulk-file.ts';
+import { failToWrite, formatOf, formatOption, importFormats, isSameFile, STDIO } from './bulk-file.ts';
 import { type FilesOutcome, type Importer, importFiles, sizeOfAll, summarizeAsText } from './import-files.ts';
 import { withDatabaseImporter } from './import-to-database.ts';
 import { createRemoteImporter } from './import-to-service.ts';
@@ -93,17 +93,20 @@ const failureOf = ({ failed, stopped, message }: FilesOutcome, dryRun: boolean):
   return message === undefined ? undefined : new OperationalError('Not every file has rows.');
 };
 
-/** Not by their names, because links give a file several. */
 const isAnyOf = async (file: FileHandle, names: readonly string[]): Promise<boolean> => {
-  const { dev, ino } = await file.stat();
-  const inputs = names.map((name) => (name === STDIO ? fstatSync(0) : statSync(name)));
-  return inputs.some((input) => input.isFile() && input.dev === dev && input.ino === ino);
+  const found = await file.stat();
+  return names.some((name) => isSameFile(name === STDIO ? fstatSync(0) : statSync(name), found));
 };
 
 const writeErrors = async (file: FileHandle, { errors }: FilesOutcome): Promise<void> => {
+  const lines = errors.map((error) => `${stringifyExact(error)}\n`).join('');
+  const found = await file.stat();
+  // Such as /dev/stderr. Others may have written to it before, or do so afterwards.
+  const standard = [1, 2].find((descriptor) => isSameFile(fstatSync(descriptor), found));
+  if (standard !== undefined) return writeFileSync(standard, lines);
   // A pipe or a device has no length.
-  if ((await file.stat()).isFile()) await file.truncate();
-  await file.writeFile(errors.map((error) => `${stringifyExact(error)}\n`).join(''));
+  if (found.isFile()) await file.truncate();
+  await file.writeFile(lines);
 };
 
 /** The maximum number of failed rows to print. `--errors` writes all of them. */

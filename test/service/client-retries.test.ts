@@ -48,6 +48,13 @@ describe('retries', () => {
     expect(pauses).toEqual([250, 500, 2000, 9000, 5000]);
   });
 
+  testUnless(noKeys, 'so is one whose connection was lost within the response', async () => {
+    const cut = new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated')) });
+    const { plants, sent } = createRetrying([new Response(cut, { headers: { 'Content-Type': 'application/json' } })]);
+    expect((await plants.POST('/plants', { body: { id: 77n, name: 'Fir' } })).data).toEqual({ name: 'Fir' });
+    expect(sent).toHaveLength(2);
+  });
+
   test('an import is sent once: the service ignores its key', async () => {
     const { plants, sent } = createRetrying([answer(503)]);
     const { response } = await plants.POST('/plants/import', { body: [{ id: 1n, name: 'Fir' }] });

@@ -188,7 +188,7 @@ describe('import and export', () => {
       yield* many(1);
       throw new Error('no more plants');
     })();
-    await expect(plants.importPlants(failing)).rejects.toThrow();
+    await expect(plants.importPlants(failing)).rejects.toThrow('no more plants');
   });
 
   test('throws if the export is incomplete', async () => {

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -13,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { NO_ROWS } from '../../src/imports/import.ts';
@@ -91,6 +93,26 @@ describe('plant-store export', () => {
       expect(readlinkSync(path('latest.csv'))).toBe('backups/today.csv');
       expect(readFileSync(path('backups/today.csv'), 'utf8')).toBe('id,name,tag\n');
     }
+  });
+
+  test('writes to what standard output leads to, and keeps what is there', async () => {
+    await database.query("INSERT INTO plants VALUES (1, 'Fir')");
+    writeFileSync(path('rows.ndjson'), '{}\n');
+    writeFileSync(path('log'), 'earlier\n');
+    writeFileSync(path('all.csv'), 'earlier\n');
+    const script = `
+      plants() { node bin/plant-store.js "$@"; }
+      { plants export --format csv /dev/stdout; echo later; } >>"$0/all.csv"
+      plants import "$0/rows.ndjson" --errors /dev/stderr 2>>"$0/log"
+      plants import "$0/rows.ndjson" --json --errors /dev/stdout >"$0/errors"
+      plants import /dev/fd/3 --format csv --on-conflict skip 3<"$0/all.csv" >"$0/summary" 2>&1
+    `;
+    const env = { ...process.env, DATABASE_URL: database.url };
+    await promisify(execFile)('sh', ['-c', script, folder], { env }).catch(() => {});
+    expect(readFileSync(path('all.csv'), 'utf8')).toBe('earlier\nid,name,tag\n1,Fir,\nlater\n');
+    expect(readFileSync(path('log'), 'utf8')).toMatch(/^earlier\n[\s\S]*rows\.ndjson:1: [\s\S]*"error":1003/);
+    expect(readFileSync(path('errors'), 'utf8')).toMatch(/^\{"created":0.*\}\n\{"file":/);
+    expect(readFileSync(path('summary'), 'utf8')).toContain('The header row is "earlier"');
   });
 
   test('writes to a device, and reports a file that cannot be written', async () => {

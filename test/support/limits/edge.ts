@@ -5,6 +5,9 @@ import { findLimits } from './find-limits.ts';
 
 const limits = findLimits();
 
+/** In ms. Some limits are hundreds of megabytes. */
+const TIMEOUT = 180_000;
+
 /** @throws {Error} there is no limit of this name */
 export const limitOf = (limit: string): number => {
   const value = limits.get(limit);
@@ -29,11 +32,16 @@ type Edge = {
  * @param title what the limit means; if operators can change it, by which setting
  */
 export const edge = (limit: string, title: string, { is, of, value, obstacle }: Edge): void =>
-  testUnless(obstacle, `${title} (${limit})`, async () => {
-    const size = value ?? limitOf(limit);
-    const [below, at, above] = [await of(size - 1), await of(size), await of(size + 1)];
-    expect({ below, at, above }).toEqual({ below: is[0], at: is[1], above: is[2] });
-  });
+  testUnless(
+    obstacle,
+    `${title} (${limit})`,
+    async () => {
+      const size = value ?? limitOf(limit);
+      const [below, at, above] = [await of(size - 1), await of(size), await of(size + 1)];
+      expect({ below, at, above }).toEqual({ below: is[0], at: is[1], above: is[2] });
+    },
+    TIMEOUT,
+  );
 
 /**
  * A row for the range of a setting.
