@@ -29,7 +29,10 @@ export const parseEncoding = parseAs(z.string().transform(encodingOf).pipe(z.str
 /** A name of a replication slot. */
 export const parseSlot = parseAs(z.string().regex(/^[a-z0-9_]{1,63}$/, 'must be 1 to 63 characters of a-z, 0-9 and _'));
 
-export const parseFile = parseAs(z.string().min(1, 'must be the name of a file'));
+/** A hyphen alone is no file, as it is for other arguments. */
+export const parseFile = parseAs(
+  z.string().regex(/^(?!-?$)/, 'must be the name of a file, such as /dev/stdin or /dev/stderr'),
+);
 
 const isPort = (text: string) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535;
 
