@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import tls from 'node:tls';
+import { writeWhole } from './commands/output.ts';
 import { runProgram } from './commands/run-program.ts';
 import { homeFolder, projectFolder } from './commands/with-database.ts';
 import { variableNames } from './config/config.ts';
@@ -35,4 +36,5 @@ if (/[?&]sslrootcert=system(&|$)/m.test(`${process.env.DATABASE_URL}\n${process.
 // Output can fail, as with `>/dev/full`: `print` throws the error, and notes are lost. Without a listener, the event would end
 // the process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+writeWhole(process.stdout);
 process.exit(await runProgram(process.argv.slice(2), { environment: process.env, fromFile }));

@@ -6,7 +6,7 @@ import { code, list, renderPage, table } from './markdown.ts';
 /** What the help of a metric leaves out. */
 const notes: Record<string, string> = {
   plant_store_ready:
-    'While it is 0, each scrape also starts a check. Unlike `/readyz`, it does not change when the service stops.',
+    'Each scrape also starts a check, which the next one shows. Unlike `/readyz`, it does not change when the service stops.',
   plant_store_http_request_duration_seconds:
     '`route` is the pattern without the base path, or `unknown`. `status` is `aborted` if the client disconnected first.',
   plant_store_http_errors_total:

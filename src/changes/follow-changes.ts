@@ -9,6 +9,8 @@ import { explainSlotError, type Facts, PUBLICATION, readSlot } from './slot.ts';
 
 /** How often the position is confirmed, in ms. That also keeps the connection while nobody reads the lines (wal_sender_timeout). */
 const STATUS_INTERVAL = 1000;
+/** How many times in a row PostgreSQL may leave that without a response. */
+const MAX_UNANSWERED = 60;
 /** Types of messages, and 2000-01-01 in ms, where its clock begins (PostgreSQL's manual, §54.4 and §54.9). */
 const PROTOCOL = { change: 0x77, commit: 0x43, keepAlive: 0x6b, epoch: 946_684_800_000 };
 const AGAIN = 'Start the command again: it goes on where it stopped, or says that the slot is lost.';
@@ -38,11 +40,12 @@ export const followChanges = async (url: string, slot: string, output: Output): 
 const stream = async (client: Replication, { slot, facts, check, write, sync, signal }: Options) => {
   const [socket, toLines, start] = [socketOf(client), createChangeLines(facts.table), BigInt(facts.position ?? 0)];
   // All lines up to `received` are in `lines` or written.
-  let [lines, received, written, isInTransaction] = ['', start, start, false];
-
-  /** Sends a standby status update: written, flushed and applied. */
-  const confirm = async () => {
-    const status = Buffer.from('r'.padEnd(34, '\0'));
+  let [lines, received, written, isInTransaction, unanswered] = ['', start, start, false, 0];
+  /** Sends a standby status update: written, flushed and applied. @param asks for a response, unless nobody would read it */
+  const confirm = async (asks = false) => {
+    if (asks && !socket.isPaused() && ++unanswered > MAX_UNANSWERED)
+      throw new OperationalError(`PostgreSQL does not respond any more. ${AGAIN}`);
+    const status = Buffer.from('r'.padEnd(33, '\0') + (asks ? '\x01' : '\0'));
     for (const offset of [1, 9, 17]) status.writeBigUInt64BE(written, offset);
     status.writeBigInt64BE(BigInt(Date.now() - PROTOCOL.epoch) * 1000n, 25);
     await sync();
@@ -51,7 +54,7 @@ const stream = async (client: Replication, { slot, facts, check, write, sync, si
   /** Reads nothing more until the lines are written, so that memory is bounded however large a transaction is. */
   const flush = async () => {
     const [batch, end] = [lines, received];
-    lines = '';
+    [lines, unanswered] = ['', 0];
     socket.pause();
     if (batch) await write(batch);
     socket.resume();
@@ -59,7 +62,6 @@ const stream = async (client: Replication, { slot, facts, check, write, sync, si
     // PostgreSQL waits for it before it stops.
     if (!batch) await confirm();
   };
-
   // An error here is a bug. It ends the process, so that nothing more is confirmed.
   client.connection.on('copyData', ({ chunk: message }: { chunk: Buffer }) => {
     if (message[0] === PROTOCOL.change) {
@@ -76,7 +78,7 @@ const stream = async (client: Replication, { slot, facts, check, write, sync, si
   const onChecked = (error: Error) => error instanceof OperationalError && reject(error);
   // After pg's listener, so when all messages that arrived together are taken.
   socket.on('data', () => flush().catch(reject));
-  using _timer = setInterval(() => confirm().catch(reject), STATUS_INTERVAL);
+  using _timer = setInterval(() => confirm(true).catch(reject), STATUS_INTERVAL);
   // Once the publication or its table was replaced, PostgreSQL sends nothing more, and does not say so.
   using _check = setInterval(() => check().catch(onChecked), 5 * STATUS_INTERVAL);
   const sql = `START_REPLICATION SLOT "${slot}" LOGICAL 0/0 (proto_version '1', publication_names '${PUBLICATION}', binary 'true')`;

@@ -30,7 +30,6 @@ const PROBLEMS: Record<string, string> = {
   55000: `The slot SLOT is lost: PostgreSQL has removed what it needs (max_slot_wal_keep_size). Drop it with --drop. ${CREATE}`,
   55006: 'The slot SLOT is in use. It has one reader at a time: stop the other, or create another slot.',
 };
-
 const problem = (code: string, slot: string, said = '', cause?: Error) =>
   new OperationalError(`${PROBLEMS[code]?.replace('SLOT', slot)}${said}`, { cause });
 /** @returns a sentence for an error of PostgreSQL that concerns the slot; others as they are: 55000 also if none may connect */
@@ -66,7 +65,6 @@ export const createSlot = (url: string, slot: string): Promise<boolean> =>
     return position === null;
   });
 
-/** @throws {OperationalError} there is no such slot; errors of PostgreSQL */
 export const dropSlot = (url: string, slot: string): Promise<unknown> =>
   withFacts(url, slot, async (client, { position }) => {
     if (position === null) throw problem('42704', slot);

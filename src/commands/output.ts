@@ -1,3 +1,4 @@
+import { fstatSync, writeFileSync } from 'node:fs';
 import { OperationalError } from '../errors.ts';
 import { escapeControls, formatCount } from '../quote-value.ts';
 
@@ -19,6 +20,19 @@ export const print = (text: string | Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(new OutputError(error)) : resolve()));
   });
+
+/** Makes each write to a file whole, or fail. On the last bytes of a disk, Node.js writes a part and says nothing. */
+export const writeWhole = (stream: NodeJS.WriteStream & { fd: number }): void => {
+  if (!fstatSync(stream.fd).isFile()) return;
+  stream._write = (chunk, _encoding, done) => {
+    try {
+      writeFileSync(stream.fd, chunk);
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  };
+};
 
 /** Writes a line for people to standard error, and does not wait for it. */
 export const note = (line: string): void => void process.stderr.write(`${escapeControls(line)}\n`);

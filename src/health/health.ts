@@ -74,9 +74,9 @@ export const createHealth = ({ database, hasConnections, timeout, warn, onChecke
     routes,
     /** Rejects if the service cannot handle requests. */
     assertReady,
-    /** As of the last check; true before the first one. If it failed, starts another: it may have been the last probe. */
+    /** As of the last check; true before the first one. Starts another, since nothing may probe. */
     isReady: (): boolean => {
-      if (!isReady) assertReady().catch(() => {});
+      assertReady().catch(() => {});
       return isReady;
     },
     /** From now on, the service is not ready. */

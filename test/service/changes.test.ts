@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { createChangeLines } from '../../src/changes/change-lines.ts';
 import { followChanges } from '../../src/changes/follow-changes.ts';
 import { createSlot, dropSlot, explainSlotError, readSlot } from '../../src/changes/slot.ts';
 import { toConnectError } from '../../src/database/database-error.ts';
+import { createTcpProxy } from '../faults/tcp-proxy.ts';
 import { retryConnecting } from '../support/test-service.ts';
 import { useChanges } from '../support/use-changes.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -35,10 +36,10 @@ afterEach(async () => {
 const slotIsFree = () => waitUntil('a free slot', async () => (await query(ACTIVE)).length === 0);
 
 /** Follows the slot. `write`: what happens to lines before they count as written; `sync`: to those that are, before they are confirmed. */
-const follow = (write = async () => {}, sync = async () => {}) => {
+const follow = (write = async () => {}, sync = async () => {}, url = server.postgres.url) => {
   const ending = new AbortController();
   const read = { lines: [] as Record<string, unknown>[], confirmations: 0 };
-  const ended = followChanges(server.postgres.url, SLOT, {
+  const ended = followChanges(url, SLOT, {
     write: async (text) => {
       await write();
       for (const line of text.trimEnd().split('\n')) {
@@ -221,6 +222,25 @@ test('a signal that comes before the stream has begun ends it', async () => {
   const { read, end } = follow();
   await end();
   expect(read.lines).toEqual([]);
+});
+
+test('a reader ends if PostgreSQL does not respond any more, although the connection stays open', async () => {
+  const start = setInterval;
+  // A second takes 20 ms.
+  const timers = jest.spyOn(globalThis, 'setInterval');
+  timers.mockImplementation(((run: () => void, time: number) =>
+    start(run, time / 50)) as unknown as typeof setInterval);
+  const proxy = await createTcpProxy(Number(new URL(server.postgres.url).port));
+  try {
+    const { read, ended } = follow(undefined, undefined, proxy.through(server.postgres.url));
+    await waitUntil('more confirmations than may be unanswered', () => read.confirmations > 150);
+    proxy.stall();
+    await expect(ended).rejects.toThrow(/^PostgreSQL does not respond any more\. Start the command again/);
+  } finally {
+    timers.mockRestore();
+    proxy.close();
+  }
+  await slotIsFree();
 });
 
 test('a publication of all tables serves as well', async () => {

@@ -83,6 +83,16 @@ describe('a standard output that is full', () => {
     expect(await database.query("SELECT name FROM tokens WHERE name = 'unprinted'")).toEqual([]);
   });
 
+  test('a file with room for a part only is an error as well', async () => {
+    const env = { ...process.env, DATABASE_URL: database.url };
+    // In blocks of 512 bytes. As on a full disk, the first write is cut short, and only the next one would fail.
+    const script = 'ulimit -f 8; exec node bin/plant-store.js openapi >"$0"';
+    const { code, stderr } = await promisify(execFile)('sh', ['-c', script, join(folder.path, 'out')], { env }).catch(
+      (error) => error,
+    );
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The output could not be written: .*EFBIG.*\n$/)]);
+  });
+
   test('ends token list with an error', async () => {
     const { code, stderr } = await withFull('token', 'list');
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^.*ENOSPC.*\n$/)]);

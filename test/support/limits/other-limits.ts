@@ -89,6 +89,7 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'bodies/stream-body.ts PIECE_OVERHEAD': ['src/bodies/stream-body.test.ts', 'with what they take beside their bytes'],
   'commands/option-parsers.ts {1,63}': ['test/system/changes.test.ts', 'a name of PostgreSQL with at most 63'],
   'health/health.ts MAX_AGE': ['test/service/health.test.ts', 'however often it is probed'],
+  'changes/follow-changes.ts MAX_UNANSWERED': ['test/service/changes.test.ts', 'PostgreSQL does not respond any more'],
   'commands/remote-service.ts MAX_RESPONSE': ['test/service/remote-failures.test.ts', 'of more than 16 MiB'],
   'commands/stop-signal.ts SAME_SIGNAL_TIME': ['src/commands/stop-signal.test.ts', 'unless that comes within a second'],
   'RequestLimits exports.stallTimeout': [
