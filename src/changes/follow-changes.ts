@@ -41,9 +41,9 @@ const stream = async (client: Replication, { slot, facts, check, write, sync, si
   const [socket, toLines, start] = [socketOf(client), createChangeLines(facts.table), BigInt(facts.position ?? 0)];
   // All lines up to `received` are in `lines` or written.
   let [lines, received, written, isInTransaction, unanswered] = ['', start, start, false, 0];
-  /** Sends a standby status update: written, flushed and applied. @param asks for a response, unless nobody would read it */
+  /** Sends a standby status update: written, flushed and applied. @param asks for a response, which must be read */
   const confirm = async (asks = false) => {
-    if (asks && !socket.isPaused() && ++unanswered > MAX_UNANSWERED)
+    if (asks && ++unanswered > MAX_UNANSWERED)
       throw new OperationalError(`PostgreSQL does not respond any more. ${AGAIN}`);
     const status = Buffer.from('r'.padEnd(33, '\0') + (asks ? '\x01' : '\0'));
     for (const offset of [1, 9, 17]) status.writeBigUInt64BE(written, offset);
@@ -78,7 +78,7 @@ const stream = async (client: Replication, { slot, facts, check, write, sync, si
   const onChecked = (error: Error) => error instanceof OperationalError && reject(error);
   // After pg's listener, so when all messages that arrived together are taken.
   socket.on('data', () => flush().catch(reject));
-  using _timer = setInterval(() => confirm(true).catch(reject), STATUS_INTERVAL);
+  using _timer = setInterval(() => confirm(!socket.isPaused()).catch(reject), STATUS_INTERVAL);
   // Once the publication or its table was replaced, PostgreSQL sends nothing more, and does not say so.
   using _check = setInterval(() => check().catch(onChecked), 5 * STATUS_INTERVAL);
   const sql = `START_REPLICATION SLOT "${slot}" LOGICAL 0/0 (proto_version '1', publication_names '${PUBLICATION}', binary 'true')`;

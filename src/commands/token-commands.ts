@@ -87,11 +87,9 @@ const createToken = async (tokens: TokenRepository, options: CreateOptions, conf
   const text = await written(tokens.create({ name, scopes, expiresAt }));
   await printToken(text, 'was deleted', () => tokens.undoCreate(text));
   const url = baseUrl(config);
-  // What is no terminal may be a log.
-  const shown = process.stderr.isTTY ? text : '<ACCESS_TOKEN>';
   const example = scopes.includes('plants:write')
-    ? `Store a plant:\n${curlLine(url, shown)}`
-    : `Read plants:\ncurl ${url}/plants -H 'Authorization: Bearer ${shown}'`;
+    ? `Store a plant:\n${curlLine(url, text)}`
+    : `Read plants:\ncurl ${url}/plants -H 'Authorization: Bearer ${text}'`;
   note(`Save this token; it cannot be shown again. ${example}`);
 };
 

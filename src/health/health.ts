@@ -74,7 +74,7 @@ export const createHealth = ({ database, hasConnections, timeout, warn, onChecke
     routes,
     /** Rejects if the service cannot handle requests. */
     assertReady,
-    /** As of the last check; true before the first one. Starts another, since nothing may probe. */
+    /** As of the last check; true before the first one. Starts another: perhaps nothing else probes. */
     isReady: (): boolean => {
       assertReady().catch(() => {});
       return isReady;

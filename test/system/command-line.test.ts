@@ -33,7 +33,7 @@ describe('token create', () => {
     const [row] = await database.query("SELECT scopes FROM tokens WHERE name = 'reader'");
     expect(row?.scopes).toEqual(['plants:read']);
     // The example is one that the token may run.
-    expect(stderr).toMatch(/Read plants:\ncurl http:\S+\/plants -H 'Authorization: Bearer <ACCESS_TOKEN>'\n$/);
+    expect(stderr).toMatch(/Read plants:\ncurl http:\S+\/plants -H 'Authorization: Bearer plant_[^']+'\n$/);
     const writer = await run('token', 'create', '--name', 'writer', '--scope', 'plants:read', 'plants:write');
     expect(writer.stderr).toMatch(/Store a plant:\ncurl .* -d '\{"id": /);
     await run('token', 'create', '--name', 'commas', '--scope', 'plants:write,plants:read', '--scope', 'plants:read');
