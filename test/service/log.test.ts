@@ -148,7 +148,7 @@ test('an unexpected error is logged at level error with its stack; the client ge
     err: { stack: expect.stringContaining('at ') },
   });
   expect(JSON.stringify(lineOf('fault'))).toContain('odd');
-  // PostgreSQL's message has it.
+  // PostgreSQL's DETAIL has the row.
   expect(JSON.stringify(lineOf('fault'))).not.toContain('Secret fir');
 });
 
