@@ -28,6 +28,9 @@ type Service = {
 // The first build downloads packages. Then containers are created, become healthy and are removed, several times.
 jest.setTimeout(900_000);
 
+/** A line of the stores' log. */
+const WARNING = /^.*"level":"(?:warn|error|fatal)".*$/gm;
+
 /** An image whose store ends at once. */
 const buildBroken = async (base: string) => {
   const [folder, image] = [mkdtempSync(join(tmpdir(), 'plant-store-broken-')), `${base}-broken`];
@@ -281,7 +284,7 @@ describeUnless(await findObstacle(), 'in containers', () => {
         Authorization: `Bearer ${/plant_[\w-]{43}/.exec(firstOutput)?.[0]}`,
         'Content-Type': 'application/json',
       };
-      const statuses = new Set<number | string>();
+      const failures = new Set<string>();
       let ended = false;
       let id = 0;
       const client = async () => {
@@ -289,12 +292,12 @@ describeUnless(await findObstacle(), 'in containers', () => {
           const body = JSON.stringify({ id: ++id, name: 'Fir' });
           const response = await fetch(`${proxyUrl}/plants`, { method: 'POST', headers, body }).catch(String);
           const answer = typeof response === 'string' ? response : await response.text();
-          statuses.add(answer === '{"name":"Fir"}' ? 200 : answer);
+          if (answer !== '{"name":"Fir"}') failures.add(answer);
           // Leaves CPU to the stores that start.
           await setTimeout(20);
         }
       };
-      const clients = Promise.all(Array.from({ length: 8 }, client));
+      const clients = Promise.all(Array.from({ length: 4 }, client));
       try {
         // A store that cannot start exits. The others stay as they are, and the next run begins with it.
         await using broken = await buildBroken(stack.image);
@@ -310,7 +313,13 @@ describeUnless(await findObstacle(), 'in containers', () => {
         ended = true;
         await clients;
       }
-      expect([...statuses]).toEqual([200]);
+      const warnings = (await Promise.all(['store-1', 'store-2', 'store-3'].map(stack.logs))).join('').match(WARNING);
+      expect({ failures: [...failures], warnings: failures.size > 0 && warnings }).toEqual({
+        failures: [],
+        warnings: false,
+      });
+      // HAProxy does not check a store in maintenance, and takes it for ready when its name resolves again.
+      expect(await stack.logs('haproxy')).not.toContain('enters maintenance');
       expect(await query("SELECT count(*) FROM plants WHERE name = 'Fir' AND tag IS NULL")).toBe(String(id));
     });
 
