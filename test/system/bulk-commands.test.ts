@@ -1,7 +1,5 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,24 +11,17 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { NO_ROWS } from '../../src/imports/import.ts';
-import { lockTable, waitForBlocked } from '../support/lock-table.ts';
-import { runCommand, spawnWithInput } from '../support/store-process.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { runCommand } from '../support/store-process.ts';
+import { useTestDatabase } from '../support/use-test-database.ts';
 
 jest.setTimeout(120_000);
 
-let database: TestDatabase;
+const database = useTestDatabase();
 let folder: string;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'plant-store-bulk-'));
   await database.query('TRUNCATE plants');
@@ -45,8 +36,6 @@ const insert = (count: number) =>
     SELECT id * 1500000000000000 - 9000000000000000000, E'Fir "' || id || E'",\\r\\n é', CASE id % 3 WHEN 0 THEN '' WHEN 1 THEN 'Abies' END
     FROM generate_series(1, ${count}) AS id`);
 const ndjson = (ids: number[]) => ids.map((id) => `{"id":${id},"name":"Fir"}\n`).join('');
-
-const start = (words: string[]) => spawnWithInput(words, { DATABASE_URL: database.url });
 
 describe('plant-store export and import', () => {
   test.each(['all.csv.gz', 'all.ndjson.gz', 'ALL.CSV'])('write and read the file %s', async (name) => {
@@ -298,77 +287,5 @@ describe('plant-store import', () => {
       1,
       expect.stringContaining('The file could not be decompressed: unexpected end of file. Nothing is stored.\n'),
     ]);
-  });
-
-  test.each([[['--on-conflict', 'replace']], [['--atomic']]])(
-    'prints the summary of earlier files if the database is lost before a later one: %j',
-    async (options) => {
-      writeFileSync(path('a.ndjson'), ndjson([1, 2, 3]));
-      writeFileSync(path('c.ndjson'), ndjson([5]));
-      const command = start(['import', path('a.ndjson'), '-', path('c.ndjson'), ...options, '--json']);
-      if (!command.stdin || !command.stdout || !command.stderr) throw new Error('no pipes');
-      const output = Promise.all([text(command.stdout), text(command.stderr)]);
-      const exited = once(command, 'exit');
-      await waitUntil('the first file', async () => (await count()) === 3);
-      await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS false`);
-      await database.administer(
-        `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${database.name}'`,
-      );
-      try {
-        command.stdin.end(ndjson([4]));
-        const [code] = await exited;
-        const [printed, said] = await output;
-        expect(JSON.parse(printed)).toMatchObject({ created: 3, failed: 0, stopped: { file: '-' } });
-        expect([code, said]).toEqual([
-          1,
-          expect.stringContaining('-: The database cannot be reached. Nothing is stored. Repeat the import.\n'),
-        ]);
-      } finally {
-        await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS true`);
-      }
-      expect(await count()).toBe(3);
-    },
-  );
-
-  test('stores nothing on SIGINT, and says so, while it reads as well as while it stores', async () => {
-    for (const isStoring of [false, true]) {
-      const unlock = isStoring ? await lockTable(database.url, 'plants', 'SHARE') : async () => {};
-      const command = start(['import', '-', '--json']);
-      if (!command.stdin || !command.stdout || !command.stderr) throw new Error('no pipes');
-      const output = Promise.all([text(command.stdout), text(command.stderr)]);
-      const exited = once(command, 'exit');
-      command.stdin.on('error', () => {});
-      command.stdin.write(ndjson(Array.from({ length: 5001 }, (_, index) => index + 1)));
-      const waiting = "SELECT FROM pg_stat_activity WHERE query LIKE 'COPY%' AND datname = current_database()";
-      await waitUntil('rows', async () => (await database.query(waiting)).length > 0);
-      if (isStoring) {
-        command.stdin.end();
-        await waitForBlocked(database, 'INSERT');
-      }
-      command.kill('SIGINT');
-      const [code] = await exited;
-      await unlock();
-      const [printed, said] = await output;
-      expect([code, said]).toEqual([
-        1,
-        expect.stringContaining('-: Interrupted. Nothing is stored. Repeat the import.\n'),
-      ]);
-      expect(JSON.parse(printed)).toMatchObject({ created: 0, stopped: { file: '-' } });
-      expect(await count()).toBe(0);
-    }
-    expect(existsSync(path('-'))).toBe(false);
-  });
-
-  test('goes on after a hangup, as with nohup, because its input is no terminal', async () => {
-    const command = start(['import', '-']);
-    const exited = once(command, 'exit');
-    const ids = Array.from({ length: 5000 }, (_, index) => index + 1);
-    command.stdin?.write(ndjson([...ids, 5002]));
-    const waiting = "SELECT FROM pg_stat_activity WHERE query LIKE 'COPY%' AND datname = current_database()";
-    await waitUntil('rows', async () => (await database.query(waiting)).length > 0);
-    command.kill('SIGHUP');
-    command.stdin?.end(ndjson([5001]));
-    expect(await exited).toEqual([0, null]);
-    expect(await count()).toBe(5002);
   });
 });

@@ -1,29 +1,13 @@
 import { execFile } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { parse } from 'yaml';
-import { variableNames } from '../../src/config/config.ts';
-import {
-  checkComposeFile,
-  composeObstacle,
-  createStack,
-  findHaproxyImage,
-  findObstacle,
-  waitForContainer,
-} from '../support/containers.ts';
+import { createStack, findHaproxyImage, findObstacle, waitForContainer } from '../support/containers.ts';
 import { docker } from '../support/docker.ts';
 import { describeUnless, testUnless } from '../support/skip.ts';
-
-type Service = {
-  environment: Record<string, unknown>;
-  ports?: string[];
-  profiles?: string[];
-  stop_grace_period: string;
-};
 
 // The first build downloads packages. Then containers are created, become healthy and are removed, several times.
 jest.setTimeout(900_000);
@@ -39,74 +23,6 @@ const buildBroken = async (base: string) => {
   rmSync(folder, { recursive: true });
   return { image, [Symbol.asyncDispose]: async () => void (await docker('image', 'rm', image)) };
 };
-
-test('docker-compose.yml passes on every setting, except for those that it sets', () => {
-  const decided = [
-    'NODE_ENV',
-    'HOST',
-    'DATABASE_URL',
-    'DATA_DIR',
-    'DIRECT_URL',
-    'EMBEDDED_WAL_LEVEL',
-    'METRICS_HOST',
-    'SHUTDOWN_DELAY',
-    'SHUTDOWN_TIMEOUT',
-  ];
-  const file = readFileSync('docker-compose.yml', 'utf8');
-  const passedOn = variableNames.filter((name) => file.includes(` ${name}: \${${name}:-`));
-  expect([...decided, ...passedOn].sort()).toEqual([...variableNames].sort());
-});
-
-test('docker-compose.yml needs no variable', () => {
-  const withDefaults = readFileSync('docker-compose.yml', 'utf8').replaceAll(/\$\{\w+:-[^}]*\}/g, '');
-  expect(withDefaults).not.toContain('$');
-});
-
-describe('Compose accepts', () => {
-  const files = globSync(['docker-compose.yml', 'deploy/**/*compose*.yml']);
-
-  test('these files', () => expect(files.sort()).toEqual(['deploy/citus/compose.yml', 'docker-compose.yml']));
-
-  for (const file of files) {
-    const { services } = parse(readFileSync(file, 'utf8'), { merge: true });
-    const profiles = Object.values<Service>(services).flatMap(({ profiles = [] }) => profiles);
-    for (const profile of new Set(['', ...profiles])) {
-      testUnless(composeObstacle, `${file} ${profile && `with the profile ${profile}`}`, async () => {
-        await checkComposeFile(file, profile ? [profile] : []);
-      });
-    }
-  }
-});
-
-describe('the profile replicas', () => {
-  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true });
-  const replicas = Object.entries<Service>(services).filter(([name]) => /^store-\d$/.test(name));
-
-  test('has the stores that haproxy.cfg names, of which only HAProxy is published', () => {
-    const config = readFileSync('deploy/haproxy/haproxy.cfg', 'utf8');
-    const named = [...config.matchAll(/^ {2}server (\S+) "\$\{(\w+)\}"$/gm)];
-    expect(named.map(([, store, variable]) => [store, services.haproxy.environment[variable ?? '']])).toEqual(
-      replicas.map(([name]) => [name, `${name}:\${PORT:-3000}`]),
-    );
-    for (const [, { environment, ports }] of replicas) {
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of Compose
-      expect(environment).toMatchObject({ TRUST_PROXY: '${TRUST_PROXY:-1}' });
-      expect(ports).toBeUndefined();
-    }
-  });
-
-  test('lets stores serve until HAProxy has noticed that they stop, and twice as long', () => {
-    const config = readFileSync('deploy/haproxy/haproxy.cfg', 'utf8');
-    const [, interval, failures] = /check inter (\d+)ms fall (\d+)/.exec(config) ?? [];
-    for (const [, { environment }] of replicas)
-      expect(Number(environment.SHUTDOWN_DELAY) * 1000).toBeGreaterThan(2 * Number(interval) * Number(failures));
-  });
-
-  test('gives the stores more time to stop than they take', () => {
-    for (const [, { environment, stop_grace_period: grace }] of replicas)
-      expect(Number.parseInt(grace, 10)).toBeGreaterThan(Number(environment.SHUTDOWN_DELAY) + 10);
-  });
-});
 
 const haproxyImage = await findHaproxyImage();
 const noProxy =

@@ -222,20 +222,16 @@ describe('on the database at DATABASE_URL', () => {
     expect(store.output.text).toMatch(/"level":"fatal".*a crash on purpose/);
   });
 
-  describe('a token file that cannot be written', () => {
-    const start = (DATABASE_URL: string) =>
-      runCommand(['serve'], { PORT: '0', DATABASE_URL, DATA_DIR: join(folder.path, 'data', 'folder') });
-
-    test('ends the start with a one-line message and leaves no token', async () => {
-      // Not with permissions, which do not apply to root.
-      writeFileSync(join(folder.path, 'data'), '');
-      for (let starts = 0; starts < 2; starts++) {
-        const { code, stderr } = await start(database.url);
-        expect(code).toBe(1);
-        expect(stderr).toMatch(/^ENOTDIR.+ DATA_DIR must be a folder that this user can write to\.\n$/);
-      }
-      expect(await database.query('SELECT name FROM tokens')).toEqual([]);
-    });
+  test('a token file that cannot be written ends the start with a one-line message and leaves no token', async () => {
+    // Not with permissions, which do not apply to root.
+    writeFileSync(join(folder.path, 'data'), '');
+    const settings = { PORT: '0', DATABASE_URL: database.url, DATA_DIR: join(folder.path, 'data', 'folder') };
+    for (let starts = 0; starts < 2; starts++) {
+      const { code, stderr } = await runCommand(['serve'], settings);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^ENOTDIR.+ DATA_DIR must be a folder that this user can write to\.\n$/);
+    }
+    expect(await database.query('SELECT name FROM tokens')).toEqual([]);
   });
 
   test('a token file with an unknown token is replaced', async () => {
