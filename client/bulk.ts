@@ -5,8 +5,10 @@ import { type Problem, problemOf } from './problem.ts';
 type NewPlant = components['schemas']['NewPlant'];
 type StoredPlant = components['schemas']['StoredPlant'];
 export type ImportSummary = components['schemas']['ImportSummary'];
-export type ImportOptions = NonNullable<operations['importPlants']['parameters']['query']>;
-export type ExportOptions = Omit<NonNullable<operations['exportPlants']['parameters']['query']>, 'format'>;
+/** `signal` ends the call, which then throws its reason. */
+type Ending = { signal?: AbortSignal };
+export type ImportOptions = NonNullable<operations['importPlants']['parameters']['query']> & Ending;
+export type ExportOptions = Omit<NonNullable<operations['exportPlants']['parameters']['query']>, 'format'> & Ending;
 
 /** `data`: the result of the import. If `response.ok` is false, too many rows failed, and nothing is stored. */
 export type ImportResult = { response: Response } & (
@@ -29,15 +31,15 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
     /** Sends plants while iterating over them. @throws errors of the iterable; an error if there is no response, or not from the service */
     importPlants: async (
       plants: Iterable<NewPlant> | AsyncIterable<NewPlant>,
-      options: ImportOptions = {},
+      { signal, ...query }: ImportOptions = {},
     ): Promise<ImportResult> => {
       let failure: { error: unknown } | undefined;
       const body = toStream(linesOf(plants), (error) => {
         failure = { error };
       });
       const headersOfRows = { ...headers, 'Content-Type': 'application/x-ndjson' };
-      const init = { method: 'POST', headers: headersOfRows, body, duplex: 'half' } as RequestInit;
-      const response = await fetch(new Request(urlOf('/plants/import', options), init)).catch((error) => {
+      const init = { method: 'POST', headers: headersOfRows, body, duplex: 'half', signal } as RequestInit;
+      const response = await fetch(new Request(urlOf('/plants/import', query), init)).catch((error) => {
         throw failure ? failure.error : error;
       });
       const result = await readJson(response);
@@ -50,8 +52,11 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
      * @throws {Error} the response is an error, with its problem details as the `cause`, or not from the service; or the export is
      * incomplete
      */
-    exportPlants: async function* (options: ExportOptions = {}): AsyncGenerator<StoredPlant, void, undefined> {
-      const response = await fetch(new Request(urlOf('/plants/export', options), { headers }));
+    exportPlants: async function* ({
+      signal,
+      ...query
+    }: ExportOptions = {}): AsyncGenerator<StoredPlant, void, undefined> {
+      const response = await fetch(new Request(urlOf('/plants/export', query), { headers, signal: signal ?? null }));
       if (!response.ok) {
         const problem = problemIn(await readJson(response), response);
         throw new Error(problem.detail, { cause: problem });
@@ -60,7 +65,7 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
         await response.body?.cancel();
         throw notPlantStore(response);
       }
-      for await (const line of readLines(response)) yield parseExactJson(line) as StoredPlant;
+      for await (const line of readLines(response, signal)) yield parseExactJson(line) as StoredPlant;
     },
   };
 };
@@ -120,7 +125,7 @@ const toStream = (
 };
 
 /** @throws {Error} the last line is incomplete, or the connection was lost */
-async function* readLines({ body }: Response): AsyncGenerator<string, void, undefined> {
+async function* readLines({ body }: Response, signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
   if (body === null) return;
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -128,6 +133,7 @@ async function* readLines({ body }: Response): AsyncGenerator<string, void, unde
   try {
     for (;;) {
       const { value, done } = await reader.read().catch((cause) => {
+        signal?.throwIfAborted();
         throw new Error('The export is incomplete.', { cause });
       });
       if (done) break;

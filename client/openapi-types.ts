@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 92f3f95a8db6db16e78a7c67b57fcd00718dabe7430288e636d6bdc3f714268c
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 9efb052ff54d5429a9ca81790b8b90527a77d772bdc03095339ea8bb010fbda9
 export interface paths {
     "/plants": {
         parameters: {
@@ -156,7 +156,7 @@ export interface paths {
         };
         /**
          * Export plants
-         * @description Returns all plants, or those that match, ordered by id, as of a single point in time. The response is streamed as fast as the client reads it. A client that reads nothing for a minute is disconnected, and one that takes longer than the operator allows, by default an hour. If the export fails after the response has started, the connection is closed without the last chunk.
+         * @description Returns all plants, or those that match, ordered by id, as of a single point in time. The response is streamed as fast as the client reads it. A client that reads nothing for one to two minutes is disconnected, and one that takes longer than the operator allows, by default an hour. If the export fails after the response has started, the connection is closed without the last chunk.
          */
         get: operations["exportPlants"];
         put?: never;

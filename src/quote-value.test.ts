@@ -12,7 +12,7 @@ describe('quoteValue', () => {
     [`${'x'.repeat(59)}🌲`, `"${'x'.repeat(59)}\\ud83c"… (61 characters)`],
     [1.5, '1.5'],
     [2 ** 64, 'about 1.84e+19'],
-    [Number.POSITIVE_INFINITY, 'about Infinity'],
+    [Number.POSITIVE_INFINITY, 'a number of more than 308 digits'],
     [9223372036854775808n, '9223372036854775808'],
     [null, 'null'],
     [true, 'true'],

@@ -11,6 +11,8 @@ export const quoteValue = (value: unknown): string => {
   if (typeof value === 'string') return quoteText(value);
   if (Array.isArray(value)) return `an array of ${value.length} values`;
   if (typeof value === 'object' && value !== null) return 'an object';
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+    return 'a number of more than 308 digits';
   // A double that was rounded would be another number than the one that was sent.
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return `about ${value.toPrecision(3)}`;
   return String(value);

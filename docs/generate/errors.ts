@@ -25,7 +25,7 @@ Clients that send \`Accept: application/problem+json\` get problem details (RFC 
 page \`/docs/errors\` of the service, which has the same sections as this one.`;
 
 const NOTES = `Every 429 and 503 has a \`Retry-After\` header; [safe retries](safe-retries.md) says what to send again. A request that is not valid HTTP
-can get the first form whatever it accepts.`;
+can get the first form whatever it accepts, and no CORS headers: a page of another origin sees only that it failed.`;
 
 const renderError = (error: ErrorCode) => {
   const { code, status, title, when, advice, example } = error;

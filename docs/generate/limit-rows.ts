@@ -125,7 +125,11 @@ export const sections: Record<string, LimitRow[]> = {
     row('RequestLimits imports.count', 'imports in progress per process, half of them of one token'),
     row('RequestLimits exports.count', 'exports in progress per process, half of them of one token'),
     row('RequestLimits exports.timeout', 'how long an export may take', 'ms', '`EXPORT_TIMEOUT`'),
-    row('RequestLimits exports.stallTimeout', 'how long the client of an export may stop reading', 'ms'),
+    row(
+      'RequestLimits exports.stallTimeout',
+      'how long the client of an export may stop reading; up to twice that after it has read a part',
+      'ms',
+    ),
     row('RequestLimits imports.rowTimeout', 'how long the client of an import may send no complete row', 'ms'),
     row(
       'RequestLimits imports.lockTimeout',

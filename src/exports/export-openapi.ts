@@ -10,8 +10,9 @@ const exportPlants: Operation = {
   summary: 'Export plants',
   description:
     'Returns all plants, or those that match, ordered by id, as of a single point in time. The response is streamed as ' +
-    'fast as the client reads it. A client that reads nothing for a minute is disconnected, and one that takes longer ' +
-    'than the operator allows, by default an hour. If the export fails after the response has started, the connection is closed without the last chunk.',
+    'fast as the client reads it. A client that reads nothing for one to two minutes is disconnected, and one that takes ' +
+    'longer than the operator allows, by default an hour. If the export fails after the response has started, the ' +
+    'connection is closed without the last chunk.',
   scopes: ['plants:read'],
   parameters: parametersOf('query', exportQuerySchema),
   responses: {

@@ -122,6 +122,11 @@ export const createConnections = (options: ConnectionsOptions) => {
       open.set(socket, {});
       fresh.add(socket);
       socket.once('close', () => forget(socket));
+      // Node.js would end its own side once all is sent, and so never if the client does not read.
+      socket.once('end', () => {
+        const response = current(socket);
+        if (response?.headersSent && !response.writableEnded) socket.destroy();
+      });
       // Node.js calls this once a response with `Connection: close` is sent.
       socket.destroySoon = () => endInStages(socket);
       readInSlices(socket, () => isUnread(current(socket)?.req) && !lingering.has(socket));

@@ -207,6 +207,20 @@ describe('import and export', () => {
     await expect(read()).rejects.toThrow('The export is incomplete.');
   });
 
+  test('a signal ends an import and an export', async () => {
+    await service.database.query(
+      `INSERT INTO plants SELECT id, repeat('x', 10000) FROM generate_series(1, 4000) AS id`,
+    );
+    const [controller, reason] = [new AbortController(), new Error('enough')];
+    const { signal } = controller;
+    const read = async () => {
+      for await (const { id } of plants.exportPlants({ signal })) if (id === 2n) controller.abort(reason);
+    };
+    await expect(read()).rejects.toBe(reason);
+    await expect(plants.importPlants([{ id: 5000n, name: 'Fir' }], { signal })).rejects.toBe(reason);
+    expect(await service.stored('5000')).toBeUndefined();
+  });
+
   test('cancels the export if the caller stops reading', async () => {
     await service.database.query(
       `INSERT INTO plants SELECT id, repeat('x', 10000) FROM generate_series(1, 4000) AS id`,
