@@ -5,7 +5,8 @@ import { onCitus, testUnless } from '../support/skip.ts';
 import { useTestService, useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-const service = useTestService();
+// Pages with plants of up to 9 MB take a busy machine longer than the time of a request.
+const service = useTestService({ REQUEST_TIMEOUT: '60' });
 const start = useTestServices();
 beforeEach(() => service.database.query('TRUNCATE plants'));
 
