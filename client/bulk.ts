@@ -52,10 +52,8 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
      * @throws {Error} the response is an error, with its problem details as the `cause`, or not from the service; or the export is
      * incomplete
      */
-    exportPlants: async function* ({
-      signal,
-      ...query
-    }: ExportOptions = {}): AsyncGenerator<StoredPlant, void, undefined> {
+    exportPlants: async function* (options: ExportOptions = {}): AsyncGenerator<StoredPlant, void, undefined> {
+      const { signal, ...query } = options;
       const response = await fetch(new Request(urlOf('/plants/export', query), { headers, signal: signal ?? null }));
       if (!response.ok) {
         const problem = problemIn(await readJson(response), response);

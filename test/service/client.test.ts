@@ -217,7 +217,13 @@ describe('import and export', () => {
       for await (const { id } of plants.exportPlants({ signal })) if (id === 2n) controller.abort(reason);
     };
     await expect(read()).rejects.toBe(reason);
-    await expect(plants.importPlants([{ id: 5000n, name: 'Fir' }], { signal })).rejects.toBe(reason);
+    const importing = new AbortController();
+    const rows = async function* () {
+      yield { id: 5000n, name: 'x'.repeat(100_000) };
+      importing.abort(reason);
+      yield { id: 5001n, name: 'Fir' };
+    };
+    await expect(plants.importPlants(rows(), { signal: importing.signal })).rejects.toBe(reason);
     expect(await service.stored('5000')).toBeUndefined();
   });
 

@@ -1,4 +1,4 @@
-import { expect, jest, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { createDatabase, createPool } from '../../src/database/database.ts';
 import { generateTokenText, hashTokenText } from '../../src/tokens/token.ts';
 import { createTokenRepository } from '../../src/tokens/token-repository.ts';
@@ -9,6 +9,9 @@ import { waitUntil } from '../support/wait-until.ts';
 
 const start = useTestServices();
 const testDatabase = useTestDatabase();
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 test('lookups of any number of tokens leave no prepared statement behind', async () => {
   await using stack = new AsyncDisposableStack();

@@ -200,7 +200,7 @@ describeUnless(await findObstacle(), 'in containers', () => {
         Authorization: `Bearer ${/plant_[\w-]{43}/.exec(firstOutput)?.[0]}`,
         'Content-Type': 'application/json',
       };
-      const failures = new Set<string>();
+      const statuses = new Set<number | string>();
       let ended = false;
       let id = 0;
       const client = async () => {
@@ -208,7 +208,7 @@ describeUnless(await findObstacle(), 'in containers', () => {
           const body = JSON.stringify({ id: ++id, name: 'Fir' });
           const response = await fetch(`${proxyUrl}/plants`, { method: 'POST', headers, body }).catch(String);
           const answer = typeof response === 'string' ? response : await response.text();
-          if (answer !== '{"name":"Fir"}') failures.add(answer);
+          statuses.add(answer === '{"name":"Fir"}' ? 200 : answer);
           // Leaves CPU to the stores that start.
           await setTimeout(20);
         }
@@ -229,11 +229,9 @@ describeUnless(await findObstacle(), 'in containers', () => {
         ended = true;
         await clients;
       }
-      const warnings = (await Promise.all(['store-1', 'store-2', 'store-3'].map(stack.logs))).join('').match(WARNING);
-      expect({ failures: [...failures], warnings: failures.size > 0 && warnings }).toEqual({
-        failures: [],
-        warnings: false,
-      });
+      const logs = await Promise.all(['store-1', 'store-2', 'store-3'].map(stack.logs));
+      // The warnings may say why.
+      expect([...statuses, ...(statuses.size > 1 ? (logs.join('').match(WARNING) ?? []) : [])]).toEqual([200]);
       // HAProxy does not check a store in maintenance, and takes it for ready when its name resolves again.
       expect(await stack.logs('haproxy')).not.toContain('enters maintenance');
       expect(await query("SELECT count(*) FROM plants WHERE name = 'Fir' AND tag IS NULL")).toBe(String(id));
