@@ -97,6 +97,7 @@ export const createService = async (options: ServiceOptions) => {
     /** Releases all resources if it fails. @returns the port */
     start: async () => {
       try {
+        await database.$connect();
         await instruments.start(assertReady);
         return await server.listen(config.host, config.port);
       } catch (error) {
