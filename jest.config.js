@@ -26,7 +26,7 @@ export default {
   reporters: ['default', '<rootDir>/test/jest/list-skipped.js'],
   randomize: true,
   // Tests create databases and start processes; some machines are slow. Jest ignores this in a project.
-  testTimeout: 60_000,
+  testTimeout: 180_000,
   // One at a time, since attacks measure memory and how long others wait. The other lanes override this.
   maxWorkers: 1,
 };

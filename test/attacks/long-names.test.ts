@@ -1,10 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
-import { beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { startStore } from '../support/store-process.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { useTestService } from '../support/use-test-service.ts';
-
-jest.setTimeout(60_000);
 
 /** How long clients send, in ms. */
 const DURATION = 8000;

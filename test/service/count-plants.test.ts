@@ -1,8 +1,9 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
+import { patientLookUps } from '../support/test-service.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
-const service = useTestService({ REQUEST_TIMEOUT: '2' });
+const service = useTestService({ REQUEST_TIMEOUT: '2' }, { requestLimits: patientLookUps });
 const count = (query = '') => service.request('get', `/plants/count${query}`);
 
 beforeAll(() =>

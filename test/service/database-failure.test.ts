@@ -29,7 +29,7 @@ const STATEMENT_TIMEOUT = 30_000;
 describe('a database that does not respond', () => {
   const startPatient = () =>
     start(
-      { REQUEST_TIMEOUT: '5' },
+      { REQUEST_TIMEOUT: '15' },
       { requestLimits: { statementTimeout: STATEMENT_TIMEOUT, lockTimeout: STATEMENT_TIMEOUT } },
     );
 

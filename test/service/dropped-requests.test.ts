@@ -33,7 +33,9 @@ test('a body that is dropped while its plant waits for the database gets 503, an
     await waitUntil(
       'the plant',
       async () =>
-        service.inUse().bodyBytes >= 200_000 * Math.min(id, 2) && (await counted(service))[0] === Math.max(0, id - 2),
+        service.inUse().sent === 1 &&
+        service.inUse().bodyBytes >= 200_000 * Math.min(id, 2) &&
+        (await counted(service))[0] === Math.max(0, id - 2),
     );
   }
   expect(await counted(service)).toEqual([3, 0]);

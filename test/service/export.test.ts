@@ -1,12 +1,10 @@
 import { connect } from 'node:net';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
 import { blockedStatements, waitForBlocked } from '../support/lock-table.ts';
 import { onCitus, testUnless } from '../support/skip.ts';
 import { readToEnd, useExports } from '../support/use-exports.ts';
 import { waitUntil } from '../support/wait-until.ts';
-
-jest.setTimeout(60_000);
 
 const client = useExports();
 const { insert, insertMany, exportAs, textOf, transactions, lastLine, openExport } = client;

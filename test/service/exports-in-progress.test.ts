@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { scrape } from '../support/scrape.ts';
 import { onCitus, testUnless } from '../support/skip.ts';
 import { patientLookUps } from '../support/test-service.ts';
 import { EXPORTS, LAST_CHUNK, MANY, QUICK, readToEnd, useExports } from '../support/use-exports.ts';
 import { waitUntil } from '../support/wait-until.ts';
-
-jest.setTimeout(60_000);
 
 const client = useExports();
 const { insert, insertMany, textOf, transactions, lastLine, openExport, otherToken } = client;

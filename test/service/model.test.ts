@@ -27,5 +27,5 @@ describe('two instances of the store on one database', () => {
     if (!process.env.MODEL_PATH) expect(Object.keys(model.counts)).toEqual(expect.arrayContaining(EXPECTED));
     // The store was seldom too busy.
     expect(model.repeated()).toBeLessThan(model.counts['create 200'] ?? 1);
-  }, 240_000);
+  }, 600_000);
 });

@@ -58,7 +58,8 @@ export const runCommandOnFullDisk = async (words: string[], environment?: Enviro
 
 /** Starts the store with `npm start` or, given `DATABASE_URL`, with `serve`. Waits until it listens. */
 export const startStore = async (environment: Environment & { DATA_DIR: string }) => {
-  const env = cleanEnvironment({ PORT: '0', ...environment });
+  // A busy machine may take longer to look up a token than a fifth of the default, 10 s.
+  const env = cleanEnvironment({ PORT: '0', REQUEST_TIMEOUT: '60', ...environment });
   const [program, words] = environment.DATABASE_URL ? [execPath, ['bin/plant-store.js', 'serve']] : ['npm', ['start']];
   const process = spawnChild(program, words, {
     cwd: projectFolder,

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
 /** How long to wait by default, in ms: less than a test may take, so that the test says what it waited for. */
-const PATIENCE = 45_000;
+const PATIENCE = 150_000;
 const POLL_INTERVAL = 20;
 
 type Options = {

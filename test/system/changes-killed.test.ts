@@ -11,7 +11,7 @@ const IDS = 40;
 /** From the first line of a reader to its end, at most, in ms. */
 const MAX_LIFE = 1000;
 
-jest.setTimeout(60_000 + 15_000 * KILLS);
+jest.setTimeout(180_000 + 30_000 * KILLS);
 
 /** What really happened: triggers see the changes of a plant in the order of its lock, so of commits. */
 const WATCH = `

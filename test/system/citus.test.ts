@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { cursorAfter } from '../../src/plants/plant.ts';
 import { findCitusObstacle, startCitusCluster } from '../support/citus-cluster.ts';
@@ -11,8 +11,6 @@ import { describeUnless } from '../support/skip.ts';
 import { runCommand, type StoreProcess, startStore } from '../support/store-process.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
-
-jest.setTimeout(180_000);
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const PLANTS = 10_000;

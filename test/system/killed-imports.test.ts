@@ -10,7 +10,7 @@ const ROWS = 8000;
 /** Before the last of them, in ms. */
 const MAX_DELAY = 400;
 
-jest.setTimeout(60_000 + 15_000 * KILLS);
+jest.setTimeout(180_000 + 30_000 * KILLS);
 
 const folder = useDataFolder();
 test.each(['the service', 'PostgreSQL'])(

@@ -235,7 +235,7 @@ test('counting takes too long: 503, code 1501, after a fifth of REQUEST_TIMEOUT'
   // Long enough that a request that waits for a statement is seen to, on any machine. In ms.
   const statementTimeout = 30_000;
   const service = await start(
-    { RATE_LIMIT: '2/60', REQUEST_TIMEOUT: '5' },
+    { RATE_LIMIT: '2/60', REQUEST_TIMEOUT: '15' },
     { requestLimits: { statementTimeout, lockTimeout: statementTimeout } },
   );
   expect((await send(service)).status).toBe(200);

@@ -6,7 +6,7 @@ import { findLimits } from './find-limits.ts';
 const limits = findLimits();
 
 /** In ms. Some limits are hundreds of megabytes. */
-const TIMEOUT = 180_000;
+const TIMEOUT = 300_000;
 
 /** @throws {Error} there is no limit of this name */
 export const limitOf = (limit: string): number => {
