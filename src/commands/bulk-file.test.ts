@@ -92,7 +92,7 @@ describe('writeFileBytes', () => {
 });
 
 describe('a pipe that nobody else uses', () => {
-  const report = (signal: AbortSignal) => ({ signal, onBytes: () => {} });
+  const report = (signal: AbortSignal) => ({ signal, progress: { bytes: 0 } });
   const interrupt = () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error('Interrupted')), 100);

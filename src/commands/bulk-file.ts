@@ -41,16 +41,16 @@ export const formatOf = <Format extends string>(
   return command.error(`error: cannot tell the format from the file name ${file}; ${advice}`);
 };
 
-/** @returns the size in bytes; undefined if there is none, as for a pipe. @throws {OperationalError} the file cannot be read */
-export const sizeOf = async (file: string): Promise<number | undefined> => {
-  if (file === STDIO) return undefined;
+/** @returns the size in bytes; NaN if there is none, as for a pipe. @throws {OperationalError} the file cannot be read */
+export const sizeOf = async (file: string): Promise<number> => {
+  if (file === STDIO) return Number.NaN;
   const found = await stat(file).catch((error) => {
     throw new OperationalError(
       error.code === 'ENOENT' ? `${file} does not exist.` : `${file} cannot be read: ${error.message}`,
     );
   });
   if (found.isDirectory()) throw new OperationalError(`${file} is a folder, not a file.`);
-  return found.isFile() ? found.size : undefined;
+  return found.isFile() ? found.size : Number.NaN;
 };
 
 /**
@@ -64,13 +64,13 @@ const unlessAborted = async <Result>(signal: AbortSignal, work: Promise<Result>)
 };
 
 /**
- * @param onBytes called with the size of each chunk, before decompression
+ * @param progress counts the bytes that are read, before decompression
  * @throws {StoreError} 1000 the file could not be decompressed; file system errors, or the signal's reason
  */
 export const readFileBytes = (
   file: string,
   { isCompressed }: Pick<FileFormat, 'isCompressed'>,
-  { signal, onBytes }: { signal: AbortSignal; onBytes: (count: number) => void },
+  { signal, progress }: { signal: AbortSignal; progress: { bytes: number } },
 ): AsyncIterable<Buffer> => {
   const stream = file === STDIO ? process.stdin : createReadStream(file);
   const bytes = async function* (): AsyncGenerator<Buffer> {
@@ -80,7 +80,7 @@ export const readFileBytes = (
         signal.throwIfAborted();
         const { done, value } = await unlessAborted(signal, chunks.next());
         if (done) return;
-        onBytes(value.length);
+        progress.bytes += value.length;
         yield value;
       }
     } finally {

@@ -51,7 +51,7 @@ type ExportToOptions = Pick<OpenOptions, 'filter' | 'signal'> & {
 /** @returns the number of plants. @throws {OperationalError} {OutputError} errors of PostgreSQL */
 const exportTo = async ({ file, format, filter, signal, exportPlants }: ExportToOptions): Promise<number> => {
   const progress = { rows: 0 };
-  const endProgress = showProgress((seconds) => describeProgress(seconds, progress.rows));
+  using _shown = showProgress((seconds) => describeProgress(seconds, progress.rows));
   try {
     const bytes = await exportPlants({ filter, format: format.format, progress, signal });
     await writeFileBytes(file, format, { bytes, signal }).finally(() => bytes.destroy());
@@ -60,7 +60,5 @@ const exportTo = async ({ file, format, filter, signal, exportPlants }: ExportTo
     if (!signal.aborted) throw error;
     const state = file === STDIO ? '' : ` ${file} is unchanged.`;
     throw new OperationalError(`The export was interrupted and is not complete.${state}`);
-  } finally {
-    endProgress();
   }
 };

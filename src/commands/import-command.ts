@@ -5,8 +5,8 @@ import { stringifyExact } from '../bodies/exact-json.ts';
 import { OperationalError } from '../errors.ts';
 import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, type ImportOptions, importQuerySchema } from '../imports/import.ts';
 import { formatCount } from '../quote-value.ts';
-import { failToWrite, formatOf, formatOption, importFormats, isSameFile, STDIO } from './bulk-file.ts';
-import { type FilesOutcome, type Importer, importFiles, sizeOfAll, summarizeAsText } from './import-files.ts';
+import { failToWrite, formatOf, formatOption, importFormats, isSameFile, STDIO, sizeOf } from './bulk-file.ts';
+import { type FilesOutcome, type Importer, importFiles, summarizeAsText } from './import-files.ts';
 import { withDatabaseImporter } from './import-to-database.ts';
 import { createRemoteImporter } from './import-to-service.ts';
 import { parseAs, parseEncoding, parseFile } from './option-parsers.ts';
@@ -56,7 +56,8 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
       const files = names.map((name) => ({ name, ...formatOf(command, name, importFormats, format) }));
       const fileOptions = { ...options, dryRun, atomic };
       const service = serviceOf(command, options, environment);
-      const size = await sizeOfAll(files);
+      const sizes = await Promise.all(names.map(sizeOf));
+      const size = sizes.reduce((sum, bytes) => sum + bytes, 0);
       // Before anything is stored.
       await using errorFile = options.errors
         ? await open(options.errors, constants.O_WRONLY | constants.O_CREAT).catch(failToWrite(options.errors))

@@ -9,7 +9,7 @@ import {
 import { describeInterruption, type Interruption } from '../imports/import-errors.ts';
 import type { ImportProgress } from '../imports/import-plants.ts';
 import { formatCount } from '../quote-value.ts';
-import { type FileFormat, type importFormats, sizeOf } from './bulk-file.ts';
+import type { FileFormat, importFormats } from './bulk-file.ts';
 import { describeProgress, describeStoring, showProgress } from './output.ts';
 
 export type ImportFile = FileFormat<(typeof importFormats)[number]> & { name: string };
@@ -20,29 +20,18 @@ export const MAX_ARRAY_BYTES = 67_108_864;
 /** How to import: `encoding` is that of the files. */
 export type FileOptions = ImportOptions & { encoding: string };
 
-/** `signal` ends the import. `onBytes` is called after each read of the file, with the number of bytes. */
-export type Report = {
-  signal: AbortSignal;
-  onBytes: (count: number) => void;
-  onProgress: (progress: ImportProgress) => void;
-};
+/** `signal` ends the import. `progress` is kept up to date; its `bytes` are those of all files so far. */
+export type Report = { signal: AbortSignal; progress: ImportProgress & { bytes: number } };
 
 /** Imports one file. It is not accepted if nothing of it is stored, or if that is not known. */
 export type Importer = (file: ImportFile, report: Report) => Promise<ImportSummary>;
 
-/** The combined result of all files. */
 export type FilesOutcome = ImportCounts & {
   errors: (RowError & { file: string })[];
   /** Present if the last file was not accepted. */
   stopped?: { file: string; stoppedAt?: number; message: string };
   /** Present if files have no rows: a line for each of them. */
   message?: string;
-};
-
-/** @returns the size of all files in bytes; NaN if it is not known. @throws {OperationalError} a file cannot be read */
-export const sizeOfAll = async (files: readonly ImportFile[]): Promise<number> => {
-  const sizes = await Promise.all(files.map(({ name }) => sizeOf(name)));
-  return sizes.reduce<number>((sum, bytes = Number.NaN) => sum + bytes, 0);
 };
 
 /** Imports files one after another, and shows progress. Stops at the first that cannot be imported completely. */
@@ -52,39 +41,26 @@ export const importFiles = async (
   { size, signal, atomic }: { size: number; signal: AbortSignal; atomic: boolean },
 ): Promise<FilesOutcome> => {
   const outcome: FilesOutcome = { ...NO_COUNTS, errors: [] };
-  let current: ImportProgress = { step: 'reading', rows: 0 };
-  let bytesRead = 0;
-  let storingSince = 0;
-  const onProgress = (progress: ImportProgress) => {
-    if (progress.step === 'storing') storingSince = performance.now();
-    current = progress;
-  };
-  const onBytes = (count: number) => {
-    bytesRead += count;
-  };
-  const endProgress = showProgress((seconds) =>
-    current.step === 'storing'
-      ? describeStoring((performance.now() - storingSince) / 1000, current.rows)
-      : describeProgress(seconds, rowsOf(outcome) + current.rows, bytesRead / size),
+  const progress: Report['progress'] = { rows: 0, bytes: 0 };
+  using _shown = showProgress((seconds) =>
+    progress.storingSince === undefined
+      ? describeProgress(seconds, rowsOf(outcome) + progress.rows, progress.bytes / size)
+      : describeStoring((performance.now() - progress.storingSince) / 1000, progress.rows),
   );
-  try {
-    for (const file of files) {
-      const { name } = file;
-      const summary = await importFile(file, { signal, onBytes, onProgress });
-      const { errors, isAccepted, stoppedAt, message } = summary;
-      current = { step: 'reading', rows: 0 };
-      Object.assign(outcome, addCounts(outcome, summary));
-      outcome.errors.push(...errors.map((error) => ({ file: name, ...error })));
-      if (!isAccepted) {
-        const advice = stoppedAt === undefined || atomic ? '' : ' See --max-errors.';
-        return { ...outcome, stopped: { file: name, ...(stoppedAt && { stoppedAt }), message: `${message}${advice}` } };
-      }
-      if (message !== undefined) outcome.message = joinLines(outcome.message, `${name}: ${message}`);
+  for (const file of files) {
+    const { name } = file;
+    const summary = await importFile(file, { signal, progress });
+    const { errors, isAccepted, stoppedAt, message } = summary;
+    Object.assign(progress, { rows: 0, storingSince: undefined });
+    Object.assign(outcome, addCounts(outcome, summary));
+    outcome.errors.push(...errors.map((error) => ({ file: name, ...error })));
+    if (!isAccepted) {
+      const advice = stoppedAt === undefined || atomic ? '' : ' See --max-errors.';
+      return { ...outcome, stopped: { file: name, ...(stoppedAt && { stoppedAt }), message: `${message}${advice}` } };
     }
-    return outcome;
-  } finally {
-    endProgress();
+    if (message !== undefined) outcome.message = joinLines(outcome.message, `${name}: ${message}`);
   }
+  return outcome;
 };
 
 const joinLines = (lines: string | undefined, line: string) => (lines === undefined ? line : `${lines}\n${line}`);

@@ -32,9 +32,9 @@ export const withDatabaseImporter = <Result>(
       grace: GRACE,
       onConnectionLost: () => {},
     });
-    const importFile: Importer = async (file, { signal, onBytes, onProgress }) => {
+    const importFile: Importer = async (file, { signal, progress }) => {
       const read: ReadRows = ({ signal: whileWanted }) => {
-        const bytes = readFileBytes(file.name, file, { signal: whileWanted, onBytes });
+        const bytes = readFileBytes(file.name, file, { signal: whileWanted, progress });
         const { delimiter, encoding } = options;
         return file.format === 'json'
           ? readElements(readArray(bytes, { encoding, maxBytes: MAX_ARRAY_BYTES }))
@@ -43,7 +43,7 @@ export const withDatabaseImporter = <Result>(
       const ending = new AbortController();
       using _listener = addAbortListener(signal, () => ending.abort(new OperationalError('Interrupted.')));
       try {
-        return await importPlants(read, options, { sessions, ending, onProgress });
+        return await importPlants(read, options, { sessions, ending, progress });
       } catch (error) {
         if (!(error instanceof ImportInterruptedError)) throw error;
         return summarizeInterruption(error.reason ?? (error.cause as Error).message, error, error.errors);

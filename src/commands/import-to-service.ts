@@ -47,18 +47,16 @@ const headersOf = ({ format, isCompressed }: ImportFile, encoding: string): Reco
 };
 
 /** A compressed file is compressed again, after its rows were counted. */
-async function* readBody(file: ImportFile, encoding: string, { signal, onBytes, onProgress }: Report) {
-  const bytes = readFileBytes(file.name, file, { signal, onBytes });
-  let rows = 0;
+async function* readBody(file: ImportFile, encoding: string, { signal, progress }: Report) {
+  const bytes = readFileBytes(file.name, file, { signal, progress });
   const counted = async function* () {
     for await (const piece of file.format === 'json' ? arrayLines(bytes, encoding) : bytes) {
-      rows += piece.toString('latin1').split('\n').length - 1;
-      onProgress({ step: 'reading', rows });
+      progress.rows += piece.toString('latin1').split('\n').length - 1;
       yield piece;
     }
   };
   yield* file.isCompressed ? pipeline(counted, createGzip({ level: 1 }), () => {}) : counted();
-  onProgress({ step: 'storing', rows });
+  progress.storingSince = performance.now();
 }
 
 /** A service takes no array of more than its BODY_LIMIT. An element and its line have the same number. */

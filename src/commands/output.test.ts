@@ -28,18 +28,18 @@ describe('showProgress', () => {
 
   test('writes a line every 10 s where there is no terminal', async () => {
     const written: string[] = [];
-    const end = showProgress((seconds) => describeProgress(seconds, 5), outputTo(written, false));
+    const shown = showProgress((seconds) => describeProgress(seconds, 5), outputTo(written, false));
     await jest.advanceTimersByTimeAsync(20_000);
-    end();
+    shown[Symbol.dispose]();
     await jest.advanceTimersByTimeAsync(20_000);
     expect(written).toEqual([expect.stringMatching(/^5 rows {2}.*\n$/), expect.stringMatching(/^5 rows {2}.*\n$/)]);
   });
 
   test('keeps one line of a terminal, and clears it at the end', async () => {
     const written: string[] = [];
-    const end = showProgress((seconds) => describeProgress(seconds, 5, 0.5), outputTo(written, true));
+    const shown = showProgress((seconds) => describeProgress(seconds, 5, 0.5), outputTo(written, true));
     await jest.advanceTimersByTimeAsync(400);
-    end();
+    shown[Symbol.dispose]();
     expect(written).toEqual(
       ['\r\x1b[K[##########---------', '\r\x1b[K[##########---------', '\r\x1b[K'].map((line) => line.slice(0, 23)),
     );

@@ -46,11 +46,10 @@ const CLEAR_LINE = '\r\x1b[K';
 type Output = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number };
 
 /**
- * Shows what `read` returns, on standard error.
+ * Shows what `read` returns, on standard error, until the result is disposed.
  * @param read gets the seconds since the start
- * @returns a function that stops it
  */
-export const showProgress = (read: (seconds: number) => string, output: Output = process.stderr): (() => void) => {
+export const showProgress = (read: (seconds: number) => string, output: Output = process.stderr): Disposable => {
   const { isTTY } = output;
   const startedAt = performance.now();
   const show = () => {
@@ -58,9 +57,11 @@ export const showProgress = (read: (seconds: number) => string, output: Output =
     output.write(isTTY ? `${CLEAR_LINE}${text.slice(0, (output.columns ?? 80) - 1)}` : `${text}\n`);
   };
   const timer = setInterval(show, isTTY ? TERMINAL_INTERVAL : LINE_INTERVAL).unref();
-  return () => {
-    clearInterval(timer);
-    if (isTTY) output.write(CLEAR_LINE);
+  return {
+    [Symbol.dispose]: () => {
+      clearInterval(timer);
+      if (isTTY) output.write(CLEAR_LINE);
+    },
   };
 };
 

@@ -20,8 +20,8 @@ import { type StoreOutcome, storeRows } from './store-rows.ts';
 const MAX_SLICE_ROWS = 5000;
 const MAX_SLICE_LENGTH = 1_048_576;
 
-/** What the import does now: it reads rows, up to now so many; or it stores them. */
-export type ImportProgress = { step: 'reading' | 'storing'; rows: number };
+/** The number of rows read so far, and the time since when they are being stored, of `performance.now()`. */
+export type ImportProgress = { rows: number; storingSince?: number | undefined };
 
 type ImportSettings = {
   sessions: Pick<ImportSessions, 'open'>;
@@ -29,7 +29,8 @@ type ImportSettings = {
   ending: AbortController;
   /** How long to wait for a row, in ms. Default: without limit. */
   rowTimeout?: number;
-  onProgress?: ((progress: ImportProgress) => void) | undefined;
+  /** Is kept up to date. */
+  progress?: ImportProgress;
 };
 
 /**
@@ -40,7 +41,7 @@ type ImportSettings = {
 export const importPlants = async (
   read: ReadRows,
   options: ImportOptions,
-  { sessions, ending, rowTimeout, onProgress }: ImportSettings,
+  { sessions, ending, rowTimeout, progress = { rows: 0 } }: ImportSettings,
 ): Promise<ImportSummary> => {
   const { signal } = ending;
   const errors: RowError[] = [];
@@ -90,7 +91,7 @@ export const importPlants = async (
           else errors.push(row);
           if (errors.length > options.maxErrors) return;
         }
-        onProgress?.({ step: 'reading', rows: count });
+        progress.rows = count;
         timer = startTimer();
       }
     } finally {
@@ -105,7 +106,7 @@ export const importPlants = async (
     const source = session === undefined ? rowsAsValues(slice) : STAGED_ROWS;
     session ??= await sessions.open(ending);
     slice = [];
-    onProgress?.({ step: 'storing', rows: count });
+    progress.storingSince = performance.now();
     return storeRows(session, { source, count, lastLine, failed: errors.length }, options);
   };
 

@@ -68,10 +68,10 @@ describe('a command that takes long', () => {
   const linesAfter = async (milliseconds: number, isTTY: boolean) => {
     jest.useFakeTimers();
     const written: unknown[] = [];
-    const end = showProgress(() => 'x', { isTTY, write: (text) => written.push(text) > 0 });
+    const shown = showProgress(() => 'x', { isTTY, write: (text) => written.push(text) > 0 });
     await jest.advanceTimersByTimeAsync(milliseconds);
     const { length } = written;
-    end();
+    shown[Symbol.dispose]();
     return length;
   };
 

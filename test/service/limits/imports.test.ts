@@ -141,15 +141,13 @@ describe('a body without a row', () => {
       bodies: { limit: 1_048_576, timeout: 3_600_000, hold: () => {} },
     });
     const response = { locals: {}, destroyed: false } as unknown as Response;
-    let count = 0;
+    const progress = { rows: 0 };
     let code: number | undefined;
     const reading = importPlants(read(request as unknown as Request, response), OPTIONS, {
       sessions: { open: async () => SESSION },
       ending: new AbortController(),
       rowTimeout: ROW_TIMEOUT,
-      onProgress: ({ rows }) => {
-        count = rows;
-      },
+      progress,
     }).catch(({ cause }) => {
       code = cause.code;
     });
@@ -162,7 +160,7 @@ describe('a body without a row', () => {
         request.write(text);
         for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
       },
-      seen: () => ({ count, code }),
+      seen: () => ({ count: progress.rows, code }),
       end: async () => {
         request.end();
         await reading;
