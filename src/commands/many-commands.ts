@@ -12,34 +12,39 @@ import { formatCount } from '../quote-value.ts';
 import { limitRequests } from '../request-limits.ts';
 import { parseOnce } from './option-parsers.ts';
 import { note, print } from './output.ts';
-import { RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
+import { RemoteError, type RemoteRequest, type RemoteService, readResult, send } from './remote-service.ts';
 import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
 import { withDatabase, withPrisma } from './with-database.ts';
 
-type Filter = { tag?: string; q?: string; id?: string[]; limit?: string };
-
-type CommandOptions = ServiceOptions & Filter & { dryRun?: true; json?: true };
-
-/** What a command does: the request to a service, and the same with the database. `done`: the name of the number. */
-type Action = {
-  method: 'GET' | 'DELETE' | 'PATCH';
-  path: string;
-  schema: typeof plantCountQuerySchema | typeof manyPlantsQuerySchema;
-  done: 'count' | 'deleted' | 'updated';
+type CommandOptions = ServiceOptions & {
+  tag?: string;
+  q?: string;
+  id?: string[];
+  limit?: string;
+  dryRun?: true;
+  json?: true;
 };
+
+/** The request of a command to a service, with whose parameters the database is asked too. `done`: the name of the number. */
+const actions = {
+  count: { method: 'GET', path: '/plants/count', schema: plantCountQuerySchema, done: 'count' },
+  delete: { method: 'DELETE', path: '/plants', schema: manyPlantsQuerySchema, done: 'deleted' },
+  patch: { method: 'PATCH', path: '/plants', schema: manyPlantsQuerySchema, done: 'updated' },
+} as const;
+
+type ActionName = keyof typeof actions;
 
 const once = parseOnce(z.string());
 
-/** Adds `count`, and `delete` and `patch` of all plants that match. */
 export const addManyCommands = (program: Command, settings: CommandSettings): void => {
-  const add = (name: string, description: string, action: Action) => {
+  const add = (name: ActionName, description: string) => {
     const command = program
       .command(name)
       .description(description)
       .option('--tag <tag>', 'only plants with this tag', once)
       .option('--q <text>', 'only plants whose name contains this text, ignoring case', once);
-    if (action.schema === manyPlantsQuerySchema)
+    if (name !== 'count')
       command
         .option('--id <id>', 'only the plant with this id; repeat it for up to 100', (id, ids: string[] = []) => [
           ...ids,
@@ -47,37 +52,31 @@ export const addManyCommands = (program: Command, settings: CommandSettings): vo
         ])
         .option('--limit <count>', 'only so many, the first in the order of ids, 1 to 100000', once)
         .option('--dry-run', 'count the plants and change nothing');
-    if (action.method === 'PATCH') command.argument('<patch>', 'a JSON Merge Patch, such as \'{"tag": "Abies"}\'');
-    addServiceOptions(command.option('--json', 'print the result as JSON')).action(async (...values) => {
-      const patch = action.method === 'PATCH' ? String(values[0]) : undefined;
-      await run({ command, action, patch, options: command.opts<CommandOptions>() }, settings);
-    });
+    if (name === 'patch') command.argument('<patch>', 'a JSON Merge Patch, such as \'{"tag": "Abies"}\'');
+    addServiceOptions(command.option('--json', 'print the result as JSON')).action(() => run(name, command, settings));
   };
-  const schema = manyPlantsQuerySchema;
-  const countOfPlants = { method: 'GET', path: '/plants/count', schema: plantCountQuerySchema, done: 'count' } as const;
-  add('count', 'count all plants, or those that match', countOfPlants);
-  add('delete', 'delete all plants that match', { method: 'DELETE', path: '/plants', schema, done: 'deleted' });
-  add('patch', 'change all plants that match', { method: 'PATCH', path: '/plants', schema, done: 'updated' });
+  add('count', 'count all plants, or those that match');
+  add('delete', 'delete all plants that match');
+  add('patch', 'change all plants that match');
 };
 
-type Invocation = { command: Command; action: Action; patch: string | undefined; options: CommandOptions };
-
-const run = async (invocation: Invocation, { config, environment }: CommandSettings) => {
-  const { command, action, patch, options } = invocation;
+const run = async (name: ActionName, command: Command, { config, environment }: CommandSettings) => {
+  const { done, schema, ...target } = actions[name];
+  const options = command.opts<CommandOptions>();
+  const [patch] = command.args;
   const { url, tokenFile, json, dryRun = false, ...filter } = options;
   const query = { ...filter, ...(dryRun && { dryRun: 'true' }) };
-  const request = toRequest(invocation, query);
+  const request = toRequest(command, schema, query);
   const service = serviceOf(command, options, environment);
-  const isChange = action.done !== 'count' && !dryRun;
+  const isChange = name !== 'count' && !dryRun;
   // The first Ctrl-C does not end a statement, which takes a few seconds at most, and whose outcome would not be known.
   const count = await interruptible((signal) =>
     service
-      ? askService(service, { action, query, patch, signal, isChange })
+      ? askService(service, done, { ...target, query, signal, ...(patch !== undefined && bodyOf(patch)) }, isChange)
       : askDatabase(config(), (plants) => plants[isChange ? 'changeMany' : 'count'](request, () => false)),
   );
-  const text =
-    action.done === 'count' ? String(count) : `${dryRun ? 'Dry run: ' : ''}${formatCount(count)} ${action.done}`;
-  await print(json ? `${JSON.stringify({ [action.done]: count })}\n` : `${text}\n`).catch((error) => {
+  const text = name === 'count' ? String(count) : `${dryRun ? 'Dry run: ' : ''}${formatCount(count)} ${done}`;
+  await print(json ? `${JSON.stringify({ [done]: count })}\n` : `${text}\n`).catch((error) => {
     // What is changed is changed, whether or not it could be printed.
     if (isChange) note(`${text}.`);
     throw error;
@@ -85,10 +84,10 @@ const run = async (invocation: Invocation, { config, environment }: CommandSetti
 };
 
 /** Wrong options are a usage error, for which nothing is done. */
-const toRequest = ({ command, action, patch }: Invocation, query: object): ManyRequest => {
+const toRequest = (command: Command, schema: z.ZodObject, query: object): ManyRequest => {
+  const [patch] = command.args;
   try {
-    const values = parseParameters<z.ZodObject>(action.schema, query);
-    const { tag, q, id, limit } = values as z.output<typeof manyPlantsQuerySchema>;
+    const { tag, q, id, limit } = parseParameters(schema, query) as z.output<typeof manyPlantsQuerySchema>;
     const filter = { tag, q, id };
     if (patch === undefined) return { filter, limit };
     return { filter, limit, change: parseBody(plantPatchSchema, parseJsonText(patch, 'The patch'), 'The patch') };
@@ -98,33 +97,18 @@ const toRequest = ({ command, action, patch }: Invocation, query: object): ManyR
   }
 };
 
-type ServiceQuestion = Pick<Invocation, 'action' | 'patch'> & {
-  query: object;
-  signal: AbortSignal;
-  isChange: boolean;
-};
+const bodyOf = (patch: string) => ({
+  headers: { 'Content-Type': 'application/merge-patch+json' },
+  body: () => [Buffer.from(patch)],
+});
 
-const askService = async (
-  service: RemoteService,
-  { action, query, patch, signal, isChange }: ServiceQuestion,
-): Promise<number> => {
-  const { method, path, done } = action;
+const askService = async (service: RemoteService, done: string, request: RemoteRequest, isChange: boolean) => {
   try {
-    const response = await send(service, {
-      method,
-      path,
-      query,
-      signal,
-      ...(patch !== undefined && {
-        headers: { 'Content-Type': 'application/merge-patch+json' },
-        body: () => [Buffer.from(patch)],
-      }),
-    });
-    const result = await readResult(response, service, z.object({ [done]: z.int().min(0) }));
+    const result = await readResult(await send(service, request), service, z.object({ [done]: z.int().min(0) }));
     return result[done] as number;
   } catch (error) {
     if (!(error instanceof RemoteError)) throw error;
-    const reason = signal.aborted ? 'Interrupted.' : error.message;
+    const reason = request.signal.aborted ? 'Interrupted.' : error.message;
     throw new OperationalError(
       isChange && error.outcome === 'unknown' ? `${reason} It is not known whether plants were changed.` : reason,
     );

@@ -27,7 +27,7 @@ export class RemoteError extends OperationalError {
   }
 }
 
-type RemoteRequest = {
+export type RemoteRequest = {
   method?: string;
   /** Below the base path. */
   path: string;
