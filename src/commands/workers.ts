@@ -1,7 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { extname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
@@ -21,10 +20,9 @@ type WorkersOptions = { count: number | 'auto'; databaseUrl: string; logger: Log
  */
 export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOptions) => {
   let stopping = false;
-  let metricsServer: ReturnType<typeof createMetricsServer> | undefined;
-  // JavaScript in an installed package.
-  const main = `main${extname(import.meta.filename)}`;
-  cluster.setupPrimary({ exec: join(import.meta.dirname, '..', main), args: ['serve'] });
+  const length = count === 'auto' ? availableParallelism() : count;
+  const read = async () => (await import('../observability/workers-metrics.ts')).readWorkersMetrics(length);
+  const metricsServer = metrics && createMetricsServer({ ...metrics, read, assertReady: assertWorkersReady, logger });
   // When the time to stop is over: one that hangs would stay.
   process.once('exit', () => {
     for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
@@ -77,13 +75,7 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     /** Resolves when all listen; stops them if one does not. @returns the port that they share */
     start: async (): Promise<number> => {
       try {
-        const length = count === 'auto' ? availableParallelism() : count;
-        if (metrics) {
-          const { readWorkersMetrics } = await import('../observability/workers-metrics.ts');
-          const read = () => readWorkersMetrics(length);
-          metricsServer = createMetricsServer({ ...metrics, read, assertReady: assertWorkersReady, logger });
-          await metricsServer.start();
-        }
+        await metricsServer?.start();
         const [port = 0] = await Promise.all(Array.from({ length }, startWorker));
         return port;
       } catch (error) {
