@@ -11,10 +11,9 @@ export const quoteValue = (value: unknown): string => {
   if (typeof value === 'string') return quoteText(value);
   if (Array.isArray(value)) return `an array of ${value.length} values`;
   if (typeof value === 'object' && value !== null) return 'an object';
-  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
-    return 'a number of more than 308 digits';
   // A double that was rounded would be another number than the one that was sent.
-  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return `about ${value.toPrecision(3)}`;
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    return Number.isFinite(value) ? `about ${value.toPrecision(3)}` : 'a number of more than 308 digits';
   return String(value);
 };
 
@@ -31,12 +30,12 @@ const quoteText = (text: string): string => {
   return shown.length < text.length ? `${quoted}… (${formatCount(text.length)} characters)` : quoted;
 };
 
-/** JSON escapes C0 and unpaired surrogates; not DEL, C1, and what starts a new line or changes the direction of text. */
-const escapeText = (text: string): string =>
-  JSON.stringify(text).replace(/[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, escapeCharacter);
+/** JSON escapes C0 and unpaired surrogates, but not DEL, C1, and what starts a new line or changes the direction of text. */
+const escapeText = (text: string): string => escapeControls(JSON.stringify(text));
 
 /** Text of others for a terminal, which would follow control characters: keeps line ends and tabs, and escapes the others. */
 export const escapeControls = (text: string): string =>
-  text.replace(/(?![\t\n])[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, escapeCharacter);
-
-const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  text.replace(
+    /(?![\t\n])[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

@@ -23,7 +23,6 @@ export const createShutdown = (options: ShutdownOptions) => {
   const closeTime = Math.min(DATABASE_CLOSE_TIME, shutdownTimeout / 5);
   const timeout = shutdownTimeout - closeTime;
 
-  /** Releases all resources. */
   const release = async (): Promise<void> => {
     stopSweeping();
     // All responses are sent: a statement to which the database does not respond must not delay the exit.

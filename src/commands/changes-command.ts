@@ -33,8 +33,7 @@ export const addChangesCommand = (program: Command, config: () => Config): void 
           await dropSlot(url, slot);
           await print(`Dropped the slot ${slot}.\n`);
         } else {
-          const output = { write: print, sync: syncOutput };
-          await interruptible((signal) => followChanges(url, slot, { ...output, signal }));
+          await interruptible((signal) => followChanges(url, slot, { write: print, sync: syncOutput, signal }));
         }
       });
     });

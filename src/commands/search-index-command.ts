@@ -10,28 +10,22 @@ import { print } from './output.ts';
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
 
-/** Adds `search-index create`, `drop` and `status`. */
 export const addSearchIndexCommand = (program: Command, config: () => Config): void => {
   const command = program.command('search-index').description('create or drop the optional index for searches by name');
-  command
-    .command('create')
-    .description('create it while the service runs; needs the role that owns the tables')
-    .action(() =>
-      withSession(config(), async (url) => {
-        const isNew = await interruptible((signal) => createSearchIndex(url, signal));
-        await print(isNew ? 'Created the search index.\n' : 'The search index exists already.\n');
-      }),
-    );
-  command
-    .command('drop')
-    .description('drop it while the service runs; needs the role that owns the tables')
-    .action(() =>
-      withSession(config(), async (url) => {
-        // The first Ctrl-C does not end the command, because that would leave an incomplete index.
-        const existed = await interruptible(() => dropSearchIndex(url));
-        await print(existed ? 'Dropped the search index.\n' : 'There is no search index.\n');
-      }),
-    );
+  const addChange = (verb: string, change: (url: string, signal: AbortSignal) => Promise<string>) =>
+    command
+      .command(verb)
+      .description(`${verb} it while the service runs; needs the role that owns the tables`)
+      .action(() =>
+        withSession(config(), async (url) => print(`${await interruptible((signal) => change(url, signal))}\n`)),
+      );
+  addChange('create', async (url, signal) =>
+    (await createSearchIndex(url, signal)) ? 'Created the search index.' : 'The search index exists already.',
+  );
+  // The first Ctrl-C does not end the command, because that would leave an incomplete index.
+  addChange('drop', async (url) =>
+    (await dropSearchIndex(url)) ? 'Dropped the search index.' : 'There is no search index.',
+  );
   command
     .command('status')
     .description('say whether it exists, and its size')

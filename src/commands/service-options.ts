@@ -21,7 +21,7 @@ export const addServiceOptions = (command: Command): Command =>
     .option('--token-file <file>', 'read the access token for --url from a file', parseFile);
 
 /** The message of a wrong URL does not repeat it, because it may contain a password or a token. */
-const parseServiceUrl = (command: Command, [source, text]: readonly [string, string]): string => {
+const parseServiceUrl = (command: Command, source: string, text: string): string => {
   const url = URL.parse(text);
   const isService = url && /^https?:$/.test(url.protocol) && !`${url.username}${url.password}${url.search}${url.hash}`;
   if (isService) return url.href.replace(/\/+$/, '');
@@ -36,14 +36,11 @@ export const serviceOf = (
   { url: option, tokenFile }: ServiceOptions,
   environment: NodeJS.ProcessEnv,
 ): RemoteService | undefined => {
-  const variable = environment.PLANT_STORE_URL;
   // Only an empty variable is not set: an empty option may come from a shell variable that is missing.
-  if (option === undefined && !variable)
+  const given = option ?? (environment.PLANT_STORE_URL || undefined);
+  if (given === undefined)
     return tokenFile === undefined ? undefined : command.error('error: --token-file needs --url');
-  const url = parseServiceUrl(
-    command,
-    option === undefined ? ['PLANT_STORE_URL', variable as string] : ['--url', option],
-  );
+  const url = parseServiceUrl(command, option === undefined ? 'PLANT_STORE_URL' : '--url', given);
   const [text, source] =
     tokenFile === undefined
       ? [environment.PLANT_STORE_TOKEN ?? '', 'PLANT_STORE_TOKEN']

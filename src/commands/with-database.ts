@@ -8,7 +8,7 @@ import {
   OutcomeUnknownError,
   originalMessage,
 } from '../database/database-error.ts';
-import { assertUsable, describeDatabase } from '../database/database-url.ts';
+import { describeDatabase } from '../database/database-url.ts';
 import { migrate } from '../database/migrate.ts';
 import { leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { OperationalError, StoreError } from '../errors.ts';
@@ -34,7 +34,10 @@ export const withDatabase = async <Result>(
   use: (url: string, databases: InspectedDatabase[], applied: string[]) => Promise<Result>,
   { migrates = config.databaseUrl === undefined } = {},
 ): Promise<Result> => {
-  const { url, release } = await openDatabase(config);
+  const { url, release = async () => {} } =
+    config.databaseUrl === undefined
+      ? await leaseEmbeddedPostgres(dataFolder(config), config.embeddedWalLevel)
+      : { url: config.databaseUrl };
   try {
     const databases = await checkDatabases({ databaseUrl: url, directUrl: config.directUrl, isMigrated: !migrates });
     const applied = migrates ? await migrate(config.directUrl ?? url, note) : [];
@@ -47,14 +50,6 @@ export const withDatabase = async <Result>(
 /** Like `withDatabase`, for commands that need a session or hold a connection for long: uses DIRECT_URL if it is set. */
 export const withSession = <Result>(config: Config, use: (url: string) => Promise<Result>): Promise<Result> =>
   withDatabase(config, (url) => use(config.directUrl ?? url));
-
-const openDatabase = async (config: Config) => {
-  const { databaseUrl, directUrl } = config;
-  if (databaseUrl === undefined) return leaseEmbeddedPostgres(dataFolder(config), config.embeddedWalLevel);
-  for (const [name, url] of Object.entries({ DATABASE_URL: databaseUrl, DIRECT_URL: directUrl }))
-    if (url !== undefined) assertUsable(name, url);
-  return { url: databaseUrl, release: async () => {} };
-};
 
 /** How long a command waits for a statement, in ms. */
 const STATEMENT_TIMEOUT = 10_000;
@@ -72,7 +67,6 @@ export const withPrisma = async <Result>(
   return use(database).finally(() => database.$disconnect());
 };
 
-/** Calls `use` with the stored tokens. */
 export const withTokens = <Result>(url: string, use: (tokens: TokenRepository) => Promise<Result>): Promise<Result> =>
   withPrisma(url, (database) => use(createTokenRepository({ database })));
 

@@ -85,7 +85,6 @@ const IDENTITY_PROVIDER = ['AUTH_ISSUER', 'AUTH_AUDIENCE', 'AUTH_JWKS_URL'] as c
 
 export type VariableName = keyof typeof variables.shape;
 
-/** The names of the variables that `readConfig` reads. */
 export const variableNames = Object.keys(variables.shape) as VariableName[];
 
 /** @returns the default of a variable as an operator would write it; empty if there is none */
@@ -177,12 +176,10 @@ const toTracing = (values: z.infer<typeof variables>) => {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: tracesEndpoint } = values;
   const url = tracesEndpoint ?? (endpoint && `${endpoint.replace(/\/$/, '')}/v1/traces`);
   if (url === undefined) return undefined;
-  const exporter = values.OTEL_TRACES_EXPORTER;
-  const protocol = values.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? values.OTEL_EXPORTER_OTLP_PROTOCOL;
   return {
     url,
-    exporter,
-    protocol,
+    exporter: values.OTEL_TRACES_EXPORTER,
+    protocol: values.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? values.OTEL_EXPORTER_OTLP_PROTOCOL,
     sampling: { sampler: values.OTEL_TRACES_SAMPLER, argument: values.OTEL_TRACES_SAMPLER_ARG },
   };
 };

@@ -9,7 +9,6 @@ export const parseDuration = (text: string): number | undefined => {
   return count === undefined ? undefined : Number(count) * UNITS[unit as keyof typeof UNITS];
 };
 
-/** One of several words. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words, fallback: Words[number]) =>
   z
     .enum(words)
@@ -145,7 +144,6 @@ export const trustedUrl = (example: string) =>
     .optional()
     .describe(`an https URL such as ${example}, or an http URL on this machine, without user and password`);
 
-/** A comma-separated list of valid texts. */
 const listOf = (isValid: (text: string) => boolean) =>
   z
     .string()

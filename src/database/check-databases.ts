@@ -1,6 +1,6 @@
 import { type Client, escapeIdentifier } from 'pg';
 import { OperationalError } from '../errors.ts';
-import { isPooled, namedSchema } from './database-url.ts';
+import { assertUsable, isPooled, namedSchema } from './database-url.ts';
 import { type DatabaseFacts, inspectDatabase, losesParameters, POOLER_ADVICE, readFacts } from './inspect-database.ts';
 import { assertNoPooledSchema, assertSchemaUsable, storeSchema } from './store-schema.ts';
 
@@ -19,6 +19,7 @@ type DatabasesOptions = { databaseUrl: string; directUrl: string | undefined; is
 export const checkDatabases = async (options: DatabasesOptions): Promise<InspectedDatabase[]> => {
   const { databaseUrl, directUrl, isMigrated } = options;
   const urls = { DATABASE_URL: databaseUrl, ...(directUrl && { DIRECT_URL: directUrl }) };
+  for (const [variable, url] of Object.entries(urls)) assertUsable(variable, url);
   for (const [variable, url] of Object.entries(urls)) assertNoPooledSchema(variable, url);
   const databases = await Promise.all(
     Object.entries(urls).map(async ([variable, url]) => ({ variable, url, ...(await inspectDatabase(url)) })),
