@@ -26,7 +26,9 @@ export const createInsertPlants = ({ database, isDistributed, responses, toError
     const firsts = firstsById(plants);
     const statement = insertStatement(firsts, await isDistributed());
     const rows = await database.$queryRaw<{ id: bigint }[]>(statement);
-    return toOutcomes(plants, firsts, new Set(rows.map(({ id }) => id)));
+    const stored = new Set(rows.map(({ id }) => id));
+    // Of several plants with the same id, the first takes it.
+    return plants.map(({ id }) => (stored.delete(id) ? undefined : idTaken(id)));
   };
 
   const insertKeyed = async (plants: readonly PlantToStore[]): Promise<Outcome[]> => {
@@ -57,13 +59,6 @@ export const firstsById = (plants: readonly NewPlant[]): NewPlant[] => {
   const firsts = new Map<bigint, NewPlant>();
   for (const plant of plants) if (!firsts.has(plant.id)) firsts.set(plant.id, plant);
   return [...firsts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-};
-
-/** @param stored the ids of `firsts` that were */
-const toOutcomes = (plants: readonly NewPlant[], firsts: readonly NewPlant[], stored: Set<bigint>): Outcome[] => {
-  if (stored.size === plants.length) return plants.map(() => undefined);
-  const created = new Set(firsts.filter(({ id }) => stored.has(id)));
-  return plants.map((plant) => (created.has(plant) ? undefined : idTaken(plant.id)));
 };
 
 /** The name of the statement; see `createDatabase`. */
@@ -157,5 +152,5 @@ export const toArrays = (plants: readonly NewPlant[]) => ({
   tags: textArray(plants.map(({ tag }) => tag)),
 });
 
-const textArray = (texts: (string | undefined)[]): string =>
+export const textArray = (texts: (string | undefined)[]): string =>
   `{${texts.map((text) => (text === undefined ? 'NULL' : `"${text.replace(/[\\"]/g, '\\$&')}"`))}}`;

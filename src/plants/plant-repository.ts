@@ -5,7 +5,6 @@ import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import {
-  byteaArray,
   createStoredResponses,
   isNewKey,
   type KeyedRow,
@@ -13,15 +12,8 @@ import {
   type StoredResponse,
 } from '../idempotency/stored-responses.ts';
 import { changeStatement, type ManyRequest, selectMany, setTo } from './change-many.ts';
-import { createInsertPlants } from './insert-plants.ts';
-import {
-  type PlantChange,
-  type Preconditions,
-  plantUnknown,
-  preconditionFailed,
-  type StoredPlant,
-  VERSION,
-} from './plant.ts';
+import { createInsertPlants, textArray } from './insert-plants.ts';
+import { type PlantChange, type Preconditions, plantUnknown, preconditionFailed, type StoredPlant } from './plant.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
 
 /** A request to change or delete a plant. */
@@ -182,25 +174,20 @@ const areAny = ({ ifMatch, ifNoneMatch }: Preconditions) => ifMatch !== undefine
 /** The bytes of a text. Not `convert_to`, which Citus refuses in a condition, because it is not immutable. */
 const bytesOf = (column: Prisma.Sql) => Prisma.sql`replace(${column}, E'\\\\', E'\\\\\\\\')::bytea`;
 
-const version = Prisma.sql`
+const hash = Prisma.sql`
   sha256(${bytesOf(Prisma.sql`plants.name`)} || coalesce(E'\\\\x00'::bytea || ${bytesOf(Prisma.sql`plants.tag`)}, ''))`;
+
+/** As `entityTag` computes it. */
+const version = Prisma.sql`'"' || translate(encode(${hash}, 'base64'), '+/=', '-_') || '"'`;
 
 /** The condition of a statement that changes or deletes a plant if it meets the preconditions. */
 const isPlant = (id: bigint, { ifMatch, ifNoneMatch }: Preconditions): Prisma.Sql => {
   const conditions = [Prisma.sql`plants.id = ${id}`];
-  if (ifMatch) conditions.push(Prisma.sql`${version} = ANY(${versionsOf(ifMatch)}::bytea[])`);
+  if (ifMatch) conditions.push(Prisma.sql`${version} = ANY(${textArray(ifMatch)}::text[])`);
   if (ifNoneMatch === '*') conditions.push(Prisma.sql`${false}`);
-  else if (ifNoneMatch) conditions.push(Prisma.sql`${version} <> ALL(${versionsOf(ifNoneMatch)}::bytea[])`);
+  else if (ifNoneMatch) conditions.push(Prisma.sql`${version} <> ALL(${textArray(ifNoneMatch)}::text[])`);
   return Prisma.join(conditions, ' AND ');
 };
-
-/** The versions that have these tags. */
-const versionsOf = (entityTags: string[]): string =>
-  byteaArray(
-    entityTags
-      .filter((tag) => VERSION.test(tag))
-      .map((tag) => Buffer.from(tag.slice(1, -1), 'base64url').toString('hex')),
-  );
 
 /** The plant after a change, or null if the request has all of it. */
 const contentOf = ({ name, tag }: PlantChange) =>
