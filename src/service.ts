@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
-import { createWatchedQueues } from './batching/batch-queue.ts';
+import type { ObservedQueue } from './batching/batch-queue.ts';
 import type { Config } from './config/config.ts';
 import { createDatabase, createPool } from './database/database.ts';
 import { startSweeping } from './database/sweep.ts';
@@ -47,7 +47,11 @@ export const createService = async (options: ServiceOptions) => {
   const url = config.directUrl ?? databaseUrl;
   const sessions = { url, connectTimeout: limits.connectTimeout, onConnectionLost };
 
-  const { observeQueue, ...queues } = createWatchedQueues({ observe: instruments.observeQueue });
+  const queues: ObservedQueue[] = [];
+  const observeQueue = (queue: ObservedQueue) => {
+    queues.push(queue);
+    return instruments.observeQueue(queue.name);
+  };
   const { identityProvider, rateLimit, requestTimeout, keepAliveTimeout, maxConnections } = config;
   const { idempotencyRetention: retention } = config;
   const tokens = createTokens({ database, limits, identityProvider, rateLimit, observeQueue, logger });

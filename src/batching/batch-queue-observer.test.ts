@@ -1,12 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import {
-  type BatchLimits,
-  createBatchQueue,
-  createWatchedQueues,
-  type ObservedQueue,
-  type QueueObserver,
-} from './batch-queue.ts';
+import { type BatchLimits, createBatchQueue, type ObservedQueue, type QueueObserver } from './batch-queue.ts';
 
 const limits: BatchLimits = {
   batches: 1,
@@ -123,17 +117,19 @@ test('an observer sees each queued, sent and dropped item once, with its note', 
   expect(await last).toBe('done');
 });
 
-test('the queues of a process count the items that wait, and each that is sent', async () => {
-  const { observeQueue, inUse } = createWatchedQueues({ observe: () => ({}) });
-  const { add, end } = start(observeQueue);
-  const other = start(observeQueue);
-  const outcomes = [add(1), add(2), add(3), other.add(4)];
+test('a queue counts the items that wait, and each that is sent', async () => {
+  const queues: ObservedQueue[] = [];
+  const { add, end } = start((queue) => {
+    queues.push(queue);
+    return {};
+  });
+  const inUse = () => queues.map(({ length, bytes, inProgress }) => [length(), bytes(), inProgress()]);
+  const outcomes = [add(1), add(2), add(3)];
   await turn();
   outcomes.push(add(5));
-  expect(inUse()).toEqual({ queued: 1, queuedBytes: 500, sent: 4 });
+  expect(inUse()).toEqual([[1, 500, 3]]);
   await end(0);
   await end(1);
-  await other.end(0);
   expect(await Promise.all(outcomes)).toEqual(outcomes.map(() => 'done'));
-  expect(inUse()).toEqual({ queued: 0, queuedBytes: 0, sent: 0 });
+  expect(inUse()).toEqual([[0, 0, 0]]);
 });

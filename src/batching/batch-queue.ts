@@ -224,22 +224,3 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
 
 const isUnreachable = (outcome: unknown): outcome is Error =>
   outcome instanceof Error && classifyDatabaseError(outcome) === 'unreachable';
-
-/** The queues of a process, as long as it runs. */
-export const createWatchedQueues = ({ observe }: { observe: (name: string | undefined) => QueueObserver }) => {
-  const queues: ObservedQueue[] = [];
-  const sumOf = (numberOf: (queue: ObservedQueue) => number) => queues.reduce((sum, queue) => sum + numberOf(queue), 0);
-  return {
-    all: queues,
-    observeQueue: (queue: ObservedQueue): QueueObserver => {
-      queues.push(queue);
-      return observe(queue.name);
-    },
-    /** What waits in them, and what is sent. */
-    inUse: () => ({
-      queued: sumOf(({ length }) => length()),
-      queuedBytes: sumOf(({ bytes }) => bytes()),
-      sent: sumOf(({ inProgress }) => inProgress()),
-    }),
-  };
-};

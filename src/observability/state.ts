@@ -15,7 +15,7 @@ type Parts = {
     counts: () => Record<'bodies' | 'responses', number>;
   };
   plants: { inUse: () => Record<'lockedPlants', number> };
-  queues: { inUse: () => Record<'queued' | 'sent', number>; all: readonly ObservedQueue[] };
+  queues: readonly ObservedQueue[];
   /** `rows`: by outcome, without dry runs. */
   imports: { inProgress: () => number; connectionsInUse: () => number; rows: () => Record<string, number> };
   exports: { inProgress: () => number; rows: () => number };
@@ -26,11 +26,14 @@ type Parts = {
 /** Gathers the state of the service from its parts. */
 export const createState = (parts: Parts) => {
   const { pool, server, budget, plants, queues, imports, exports, health, droppedLines } = parts;
+  const sumOf = (numberOf: (queue: ObservedQueue) => number) => queues.reduce((sum, queue) => sum + numberOf(queue), 0);
   /** What requests hold at this moment. Each number is 0 while the service is idle. */
   const inUse = () => ({
     ...server.inUse(),
     ...plants.inUse(),
-    ...queues.inUse(),
+    queued: sumOf(({ length }) => length()),
+    queuedBytes: sumOf(({ bytes }) => bytes()),
+    sent: sumOf(({ inProgress }) => inProgress()),
     ...budget.inUse(),
     imports: imports.inProgress(),
     exports: exports.inProgress(),
@@ -45,7 +48,7 @@ export const createState = (parts: Parts) => {
     isReady: health.isReady(),
     importedRows: imports.rows(),
     exportedPlants: exports.rows(),
-    queues: queues.all,
+    queues,
     inUse: inUse(),
   });
   return { inUse, read };

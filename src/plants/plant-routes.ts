@@ -24,12 +24,9 @@ import {
 import { entityTag, representPage, representPlant } from './plant-representation.ts';
 import type { PlantService } from './plant-service.ts';
 
-type PlantRoutesOptions = {
+export type PlantRoutesOptions = {
   plants: PlantService;
-  requireReadScope: RequestHandler;
-  requireWriteScope: RequestHandler;
-  /** For PATCH: its response contains the stored plant, so it also reads. */
-  requireBothScopes: RequestHandler;
+  requireScope: (...scopes: ('plants:read' | 'plants:write')[]) => RequestHandler;
   readKey: KeyReader;
   bodies: BodyLimits;
 };
@@ -40,7 +37,10 @@ const acceptPatch = { 'Accept-Patch': PATCH_TYPES.join(', ') };
 
 /** Adds the operations on plants (specification §4). The token is checked before the body is read. */
 export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) => {
-  const { plants, requireReadScope, requireWriteScope, requireBothScopes, readKey, bodies } = options;
+  const { plants, requireScope, readKey, bodies } = options;
+  const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
+  // For PATCH: its response contains the stored plant, so it also reads.
+  const requireBothScopes = requireScope('plants:read', 'plants:write');
   const { hold } = bodies;
   const readBody = createBodyReader(bodies);
   const readPatch = (request: Request, response: Response) =>

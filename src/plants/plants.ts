@@ -1,22 +1,18 @@
-import type { RequestHandler } from 'express';
 import type { ObserveQueue } from '../batching/batch-queue.ts';
-import type { BodyLimits } from '../bodies/read-json-body.ts';
 import type { Database } from '../database/database.ts';
 import type { ExpiredRows } from '../database/sweep.ts';
 import { createKeyReader } from '../idempotency/keyed-request.ts';
 import { expiredResponses } from '../idempotency/stored-responses.ts';
 import { createPlantRepository } from './plant-repository.ts';
-import { addPlantRoutes } from './plant-routes.ts';
+import { addPlantRoutes, type PlantRoutesOptions } from './plant-routes.ts';
 import { createPlantService, type PlantLimits } from './plant-service.ts';
 
-type PlantsOptions = {
+type PlantsOptions = Pick<PlantRoutesOptions, 'requireScope' | 'bodies'> & {
   database: Database;
   limits: PlantLimits;
   /** How long the responses to requests with an Idempotency-Key are stored, in ms. */
   retention: number;
   observeQueue: ObserveQueue;
-  requireScope: (...scopes: ('plants:read' | 'plants:write')[]) => RequestHandler;
-  bodies: BodyLimits;
 };
 
 /** The operations on plants. */
@@ -28,14 +24,7 @@ export const createPlants = (options: PlantsOptions) => {
   // Where plants are distributed no response is stored, and the workers do not have the table.
   const expired: ExpiredRows = { ...expiredResponses, mayExist: async () => !(await isDistributed()) };
   return {
-    addRoutes: addPlantRoutes({
-      plants,
-      requireReadScope: requireScope('plants:read'),
-      requireWriteScope: requireScope('plants:write'),
-      requireBothScopes: requireScope('plants:read', 'plants:write'),
-      readKey: createKeyReader({ isDistributed }),
-      bodies,
-    }),
+    addRoutes: addPlantRoutes({ plants, requireScope, readKey: createKeyReader({ isDistributed }), bodies }),
     inUse: plants.inUse,
     expired,
   };

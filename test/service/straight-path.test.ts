@@ -43,9 +43,7 @@ const start = () => {
   const app = express();
   addPlantRoutes({
     plants,
-    requireReadScope: pass,
-    requireWriteScope: pass,
-    requireBothScopes: pass,
+    requireScope: () => pass,
     readKey: createKeyReader({ isDistributed: repository.isDistributed }),
     bodies: { limit: 1_000_000, timeout: 10_000, hold: () => {} },
   })(app);
