@@ -9,7 +9,6 @@ export const createSlots = (count: number, what: string) => {
   const held = new Map<string, number>();
   let taken = 0;
   return {
-    /** How many are taken. */
     taken: (): number => taken,
     /** @returns a function that releases the slot; call it once. @throws {StoreError} 1500 */
     take: (holder: string): (() => void) => {

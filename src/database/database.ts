@@ -5,7 +5,7 @@ import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
 import { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { isLockTimeout, isRowRefusal, toConnectError } from './database-error.ts';
 import { isPooled, sessionUrl } from './database-url.ts';
-import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
+import { closeWhenSilent, setSilenceTimeout, socketOf } from './silence-timeout.ts';
 
 export type Database = PrismaClient;
 
@@ -143,8 +143,8 @@ export const createPool = (options: PoolOptions): Pool => {
     ...keepAlive,
   });
   pool.on('connect', closeWhenSilent);
-  pool.on('acquire', (client) => startSilenceTimeout(client, statementTimeout));
-  pool.on('release', (_error, client) => stopSilenceTimeout(client));
+  pool.on('acquire', (client) => setSilenceTimeout(client, statementTimeout));
+  pool.on('release', (_error, client) => setSilenceTimeout(client, 0));
   return pool;
 };
 

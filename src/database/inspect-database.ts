@@ -53,10 +53,6 @@ export const SECURED = `(${Object.keys(USES)
 /** In ms. */
 const HOUR = 3_600_000;
 
-const describeWeaknesses = (weaknesses: string): string =>
-  `PostgreSQL can lose confirmed plants in a crash: ${weaknesses}. Set fsync, full_page_writes and synchronous_commit to on, for the ` +
-  'server, the database and the role, and each table to LOGGED (ALTER TABLE … SET LOGGED)';
-
 /**
  * Takes what checks read of `DURABILITY`, which come every second.
  * @param warn is called at the first check that finds weaknesses or others, and then once an hour
@@ -67,7 +63,10 @@ export const createDurabilityWatch = (warn: (message: string) => void) => {
     const now = performance.now();
     if (weaknesses === '' || now - (warnedAt.get(weaknesses) ?? Number.NEGATIVE_INFINITY) < HOUR) return;
     warnedAt.set(weaknesses, now);
-    warn(describeWeaknesses(weaknesses));
+    warn(
+      `PostgreSQL can lose confirmed plants in a crash: ${weaknesses}. Set fsync, full_page_writes and synchronous_commit to on, for ` +
+        'the server, the database and the role, and each table to LOGGED (ALTER TABLE … SET LOGGED)',
+    );
   };
 };
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Query, type QueryArrayConfig } from 'pg';
 import { BULK_STATEMENT_TIMEOUT, CLIENT_CHECK_INTERVAL, openClient } from './database.ts';
-import { closeWhenSilent, socketOf, startSilenceTimeout, stopSilenceTimeout } from './silence-timeout.ts';
+import { closeWhenSilent, setSilenceTimeout, socketOf } from './silence-timeout.ts';
 
 /** The size of the pieces of a stream, in bytes. The stall timeout of a response restarts with each piece that the client reads. */
 const PIECE = 16_384;
@@ -10,7 +10,7 @@ export type RowStreamOptions = {
   url: string;
   /** How long to wait for a connection, in ms. */
   connectTimeout: number;
-  /** How long PostgreSQL may send nothing while the consumer wants more, in ms. See `startSilenceTimeout`. */
+  /** How long PostgreSQL may send nothing while the consumer wants more, in ms. See `setSilenceTimeout`. */
   silenceTimeout?: number;
   /** How often PostgreSQL checks, while the statement runs, whether its connection is still open, in ms. */
   clientCheckInterval?: number;
@@ -41,7 +41,7 @@ export const openRowStream = async <Row extends unknown[]>(
   const client = await openClient(url, { connectionTimeoutMillis: connectTimeout });
   try {
     closeWhenSilent(client);
-    startSilenceTimeout(client, connectTimeout);
+    setSilenceTimeout(client, connectTimeout);
     // In a transaction, because a pooler may give the connection to another client between transactions.
     // PostgreSQL has a transaction_timeout from 17 on.
     const noTransactionLimit = "SELECT set_config(name, '0', TRUE) FROM pg_settings WHERE name = 'transaction_timeout'";
@@ -56,17 +56,17 @@ export const openRowStream = async <Row extends unknown[]>(
     client.end().catch(() => {});
     throw error;
   }
-  startSilenceTimeout(client, silenceTimeout);
+  setSilenceTimeout(client, silenceTimeout);
   const socket = socketOf(client);
   const stream = new Readable({
     signal,
     read: () => {
-      startSilenceTimeout(client, silenceTimeout);
+      setSilenceTimeout(client, silenceTimeout);
       socket.resume();
     },
     // Closes the connection, because PostgreSQL would otherwise send all other rows first.
     destroy: (error, done) => {
-      stopSilenceTimeout(client);
+      setSilenceTimeout(client, 0);
       socket.resume();
       client.end(() => {});
       done(error);
@@ -80,7 +80,7 @@ export const openRowStream = async <Row extends unknown[]>(
     for (let start = 0; start < bytes.length; start += PIECE)
       isWanted = stream.push(bytes.subarray(start, start + PIECE));
     if (isWanted) return;
-    stopSilenceTimeout(client);
+    setSilenceTimeout(client, 0);
     socket.pause();
   };
   const query = new Query<Row>({ ...sql, rowMode: 'array' } as QueryArrayConfig);

@@ -11,7 +11,7 @@ export class SilenceError extends Error {
   override name = 'SilenceError';
 }
 
-/** Closes the connection once the timeout that `startSilenceTimeout` sets has expired. */
+/** Closes the connection once the timeout that `setSilenceTimeout` sets has expired. */
 export const closeWhenSilent = (client: Client): void => {
   const socket = socketOf(client);
   socket.on('timeout', () => {
@@ -24,13 +24,9 @@ export const closeWhenSilent = (client: Client): void => {
   });
 };
 
-/** @param statementTimeout in ms */
-export const startSilenceTimeout = (client: Client, statementTimeout: number): void => {
+/** @param statementTimeout in ms; 0: none */
+export const setSilenceTimeout = (client: Client, statementTimeout: number): void => {
   socketOf(client).setTimeout(FACTOR * statementTimeout);
-};
-
-export const stopSilenceTimeout = (client: Client): void => {
-  socketOf(client).setTimeout(0);
 };
 
 /** pg's types allow any stream. Nothing here passes one to it, so it is a socket. */

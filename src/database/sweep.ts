@@ -44,12 +44,11 @@ export const startSweeping = ({ database, rows, interval, onFailed }: SweepOptio
     if (!isStopped) timers.set(expired, setTimeout(sweep, pause, expired).unref());
   };
   const sweep = async (expired: ExpiredRows) => {
-    try {
-      sweepAfter((await deleteSome(database, expired)) ? PAUSE : interval, expired);
-    } catch (error) {
-      if (!isStopped) onFailed(error as Error, expired);
-      sweepAfter(interval, expired);
-    }
+    const areMore = await deleteSome(database, expired).catch((error) => {
+      if (!isStopped) onFailed(error, expired);
+      return false;
+    });
+    sweepAfter(areMore ? PAUSE : interval, expired);
   };
   for (const expired of rows) sweepAfter(interval, expired);
   return () => {

@@ -39,11 +39,6 @@ export const readIdempotencyKey = (request: Pick<Request, 'headers' | 'headersDi
 
 const keyInvalid = (message: string) => new StoreError('keyInvalid', message);
 
-type KeyReaderOptions = {
-  /** Whether the table of plants is, so that keys, which are not, would need a transaction over several servers. */
-  isDistributed: () => Promise<boolean>;
-};
-
 const DISTRIBUTED =
   'The plants of this service are distributed over several servers, so it cannot store responses for an Idempotency-Key; ' +
   'nothing was changed. Send no key.';
@@ -51,10 +46,11 @@ const DISTRIBUTED =
 /**
  * @returns a function that reads the Idempotency-Key of a request; undefined if it has none. Its response is marked if it repeats
  * an earlier one. `body`: a text that is the same for bodies with the same meaning.
+ * @param options `isDistributed`: whether plants are, so that keys, which are not, would need a transaction over several servers
  * @throws {StoreError} codes 1300 and 1303
  */
 export const createKeyReader =
-  ({ isDistributed }: KeyReaderOptions) =>
+  ({ isDistributed }: { isDistributed: () => Promise<boolean> }) =>
   async (request: Request, response: Response, body: () => string): Promise<KeyedRequest | undefined> => {
     const key = readIdempotencyKey(request);
     if (key === undefined) return undefined;

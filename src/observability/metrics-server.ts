@@ -26,10 +26,7 @@ export const createMetricsServer = ({ host, port, read, assertReady, logger }: M
   const responders = new Map<string, (response: ServerResponse) => unknown>([
     ['/metrics', async (response) => response.setHeader('Content-Type', CONTENT_TYPE).end(await read())],
     ['/livez', (response) => sendJson(response, { status: 'live' })],
-    [
-      '/readyz',
-      async (response) => sendJson(response, await assertReady().then(() => ({ status: 'ready' }), refuse(response))),
-    ],
+    ['/readyz', (response) => assertReady().then(() => sendJson(response, { status: 'ready' }), refuse(response))],
   ]);
   const server = createHttpServer({
     handler: async ({ method = '', url = '' }: IncomingMessage, response) => {
@@ -57,10 +54,9 @@ export const createMetricsServer = ({ host, port, read, assertReady, logger }: M
   };
 };
 
-/** @returns a function that sets the status of an error. It returns the body */
 const refuse = (response: ServerResponse) => (error: StoreError) => {
   const { status, headers, body } = toErrorResponse(error);
   response.statusCode = status;
   response.setHeaders(new Map(Object.entries(headers)));
-  return body;
+  sendJson(response, body);
 };

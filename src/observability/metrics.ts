@@ -156,7 +156,6 @@ export const createMetrics = ({ worker, readState }: MetricsOptions) => {
 
   return {
     ...requests,
-    /** Measures the batches of the queue of a given name. */
     observeBatches: (queue: string): QueueObserver => ({
       onBatch: (items) => {
         size.observe({ queue }, items);

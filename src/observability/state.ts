@@ -23,7 +23,6 @@ type Parts = {
   droppedLines: () => number;
 };
 
-/** Gathers the state of the service from its parts. */
 export const createState = (parts: Parts) => {
   const { pool, server, budget, plants, queues, imports, exports, health, droppedLines } = parts;
   const sumOf = (numberOf: (queue: ObservedQueue) => number) => queues.reduce((sum, queue) => sum + numberOf(queue), 0);

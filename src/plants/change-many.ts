@@ -35,5 +35,4 @@ const isChanged = ({ filter, change }: ManyRequest): Prisma.Sql =>
 const contentAfter = ({ name, tag }: PlantChange) =>
   Prisma.sql`coalesce(${name}::text, name), CASE WHEN ${tag === undefined} THEN tag ELSE ${tag}::text END`;
 
-/** The assignments of a change. */
 export const setTo = (change: PlantChange): Prisma.Sql => Prisma.sql`(name, tag) = (${contentAfter(change)})`;

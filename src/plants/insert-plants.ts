@@ -16,7 +16,6 @@ type InsertOptions = {
   database: Database;
   isDistributed: () => Promise<boolean>;
   responses: StoredResponses;
-  /** The error of a write. */
   toError: (error: unknown) => Promise<Error>;
 };
 

@@ -59,8 +59,9 @@ export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: Loc
     /** The number of locked plants that writes wait for. */
     count: (): number => plants.size,
     has: (id: bigint): boolean => plants.has(id),
-    /** The error of a write that must not be sent with others, because its plant is locked. */
-    refuse: ({ id }: { id: bigint }): Error | undefined => (plants.has(id) ? new PlantLockedError() : undefined),
+    /** The error of a write that must not be sent with others, because its plant is locked: with the code of `lock_timeout`. */
+    refuse: ({ id }: { id: bigint }): Error | undefined =>
+      plants.has(id) ? Object.assign(new Error('The plant is locked.'), { code: '55P03' }) : undefined,
     /**
      * Waits for the first attempt to write a plant, and tries again while it is locked.
      * @param first undefined if it is known to be locked
@@ -98,9 +99,3 @@ export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: Loc
 
 const stillLocked = () =>
   new StoreError('overloaded', 'Another transaction has locked the plant; nothing was changed. Try again later.');
-
-/** The plant was found locked while its write was waiting to be sent. The code is PostgreSQL's for `lock_timeout`. */
-class PlantLockedError extends Error {
-  override name = 'PlantLockedError';
-  readonly code = '55P03';
-}

@@ -51,7 +51,6 @@ export const plantSchemas = {
 const ginkgo = { name: 'Ginkgo', tag: 'Ginkgo biloba' };
 const fir = { name: 'Fir' };
 
-/** Examples with and without a tag. */
 const examples = (first: object, second: object) => ({
   plant: { summary: 'A plant', value: first },
   withoutTag: { summary: 'A plant without a tag', value: second },
@@ -101,7 +100,6 @@ const listPlants: Operation = {
   errors: [errors.parameterWrong, errors.searchTooSlow],
 };
 
-/** The response with the number of plants. */
 const numberOf = (member: string, description: string): Operation['responses'] => ({
   200: {
     description,
@@ -180,7 +178,6 @@ const patchPlant: Operation = {
   ...changeOnePlant,
 };
 
-/** What the operations on many plants share. */
 const manyPlants = {
   parameters: parametersOf('query', manyPlantsQuerySchema),
   errors: [errors.parameterWrong, errors.keyInvalid, errors.keyNotSupported, errors.searchTooSlow],
@@ -217,7 +214,6 @@ const deletePlant: Operation = {
   ...changeOnePlant,
 };
 
-/** The operations of addPlantRoutes. */
 export const plantPaths: Paths = {
   '/plants': { post: createPlant, get: listPlants, patch: patchPlants, delete: deletePlants },
   '/plants/count': { get: countPlants },

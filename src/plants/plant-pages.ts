@@ -11,7 +11,6 @@ export type PlantPage = {
   ids: string[];
   names: string[];
   tags: (string | null)[];
-  /** Whether more plants follow. */
   hasNext: boolean;
   /** Whether the page has fewer plants than requested, because the next plant is too long. */
   isCut: boolean;
@@ -27,7 +26,6 @@ const MAX_SHARED_PLANT_BYTES = 1024;
 
 type PlantPagesOptions = { database: Database; isDistributed: () => Promise<boolean> };
 
-/** Reads pages of plants. */
 export const createPlantPages = ({ database, isDistributed }: PlantPagesOptions) => ({
   /**
    * Reads several pages of all plants in one statement.
@@ -140,5 +138,4 @@ const selectColumns = (found: Prisma.Sql) => Prisma.sql`
     json_agg(CASE WHEN shown THEN tag END)::text AS tags
   FROM (${found}) AS found`;
 
-/** A LIKE pattern for texts that contain this one. */
 const likePattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;

@@ -16,7 +16,6 @@ import { createInsertPlants, textArray } from './insert-plants.ts';
 import { type PlantChange, type Preconditions, plantUnknown, preconditionFailed, type StoredPlant } from './plant.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
 
-/** A request to change or delete a plant. */
 export type ChangeRequest = {
   id: bigint;
   change: PlantChange | 'delete';

@@ -32,12 +32,11 @@ type IsAbandoned = () => boolean;
 /** The approximate size of a plant on a page, in bytes. */
 const PLANT_BYTES = 100;
 
-const LATE = 'The database did not respond in time.';
 const CHANGE_TOO_SLOW =
   'The change took too long; nothing was changed. Add a limit, and repeat the request until it changes none.';
 const MANY_UNKNOWN =
   'The database was lost or took too long. The outcome is unknown: plants may have been changed. Count those that match before you send the request again.';
-const lateWrite = () => new OutcomeUnknownError(LATE);
+const lateWrite = () => new OutcomeUnknownError('The database did not respond in time.');
 const lateSearch = () => new StoreError('searchTooSlow');
 
 /** The operations on plants. All throw {StoreError} 1500 or any database error, and changes {OutcomeUnknownError}. */

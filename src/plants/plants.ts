@@ -15,7 +15,6 @@ type PlantsOptions = Pick<PlantRoutesOptions, 'requireScope' | 'bodies'> & {
   observeQueue: ObserveQueue;
 };
 
-/** The operations on plants. */
 export const createPlants = (options: PlantsOptions) => {
   const { database, limits, retention, observeQueue, requireScope, bodies } = options;
   const repository = createPlantRepository({ database, retention });

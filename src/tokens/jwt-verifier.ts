@@ -154,8 +154,6 @@ const createRemoteKeys = (url: string, logger: Pick<Logger, 'warn'>) => {
   // The query may contain a key, and so may a URL that the provider redirects to.
   const shownUrl = new URL(url).origin + new URL(url).pathname;
   let fetchedAt = Number.NEGATIVE_INFINITY;
-  const onRefreshFailed = (error: Error) =>
-    logger.warn({ err: error }, 'could not refresh the keys of the identity provider');
   // Here and below: the clock may have been set back.
   const mayFetch = () => Math.abs(Date.now() - fetchedAt) >= FETCH_INTERVAL;
   const keys = createRemoteJWKSet(new URL(url), {
@@ -171,7 +169,7 @@ const createRemoteKeys = (url: string, logger: Pick<Logger, 'warn'>) => {
   });
   const isOld = () => 'uat' in cache && Math.abs(Date.now() - cache.uat) >= REFRESH_AGE;
   const getKey: JWTVerifyGetKey = async (header, token) => {
-    if (isOld() && mayFetch()) keys.reload().catch(onRefreshFailed);
+    if (isOld() && mayFetch()) void reload();
     try {
       return await keys(header, token);
     } catch (error) {
@@ -184,7 +182,7 @@ const createRemoteKeys = (url: string, logger: Pick<Logger, 'warn'>) => {
   const reload = async () => {
     const error = await keys.reload().catch((error: Error) => error);
     refreshing = undefined;
-    if (error) onRefreshFailed(error);
+    if (error) logger.warn({ err: error }, 'could not refresh the keys of the identity provider');
     return !error;
   };
   return {
