@@ -13,8 +13,6 @@ type PlantExportsOptions = {
   database: RowStreamOptions;
   /** The maximum number of concurrent exports. Each has its own connection. */
   limit: number;
-  /** How long each may take, in ms. By default, as long as its reader does. */
-  timeout?: number;
   trace?: BulkTrace | undefined;
 };
 
@@ -29,7 +27,7 @@ export type OpenOptions = {
   signal: AbortSignal;
 };
 
-export const createPlantExports = ({ database, limit, timeout, trace = untraced }: PlantExportsOptions) => {
+export const createPlantExports = ({ database, limit, trace = untraced }: PlantExportsOptions) => {
   const slots = createSlots(limit, 'exports');
   let rows = 0;
   return {
@@ -51,32 +49,24 @@ export const createPlantExports = ({ database, limit, timeout, trace = untraced 
       // A search by name may find few plants by an index that is not in the order of ids.
       const maySort = filter.q !== undefined;
       const { text, values } = selectPlants(filter);
-      const late = new AbortController();
-      const limited = AbortSignal.any([signal, late.signal]);
-      const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal: limited };
+      const statement = { sql: { text, values }, maySort, head, write: writeAndCount, signal };
       const release = slots.take(holder);
-      const timer = timeout && setTimeout(() => late.abort(new StoreError('overloaded', TOO_LONG)), timeout);
-      const opened = Promise.withResolvers<Readable>();
+      const opened = openRowStream(database, statement).catch((error) => {
+        throw toExportError(error, filter);
+      });
       trace('export', async (note) => {
         try {
-          const stream = await openRowStream(database, statement).catch((error) => {
-            throw toExportError(error, filter);
-          });
-          opened.resolve(stream);
-          // The reader gets its error.
-          await finished(stream).catch(() => {});
+          // The reader of the stream gets its error.
+          await finished(await opened).catch(() => {});
         } finally {
-          clearTimeout(timer);
           note({ rows: progress.rows });
           release();
         }
-      }).catch(opened.reject);
-      return opened.promise;
+      }).catch(() => {});
+      return opened;
     },
   };
 };
-
-const TOO_LONG = 'The export took longer than EXPORT_TIMEOUT allows. Read it faster, or export fewer plants.';
 
 /** A search that finds nothing for too long is slow; the database is reachable. */
 const toExportError = (error: unknown, { tag, q }: PlantFilter): unknown => {

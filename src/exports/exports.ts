@@ -9,7 +9,6 @@ import { plantQuerySchema } from '../plants/plant.ts';
 import { createPlantExports } from './export-plants.ts';
 import { exportFormats, rowWriters } from './write-rows.ts';
 
-/** The query of `GET /plants/export`. */
 export const exportQuerySchema = z.strictObject({
   format: z
     .enum(exportFormats, { error: `must be ${exportFormats.join(' or ')}` })
@@ -20,6 +19,8 @@ export const exportQuerySchema = z.strictObject({
 
 /** HTTP/1.0 has no chunks, so an export that is cut off would look complete. */
 const NEEDS_CHUNKS = 'An export needs HTTP/1.1. A proxy sent HTTP/1.0? nginx does without `proxy_http_version 1.1;`.';
+
+const TOO_LONG = 'The export took longer than EXPORT_TIMEOUT allows. Read it faster, or export fewer plants.';
 
 type ExportsOptions = {
   database: { url: string; connectTimeout: number };
@@ -35,7 +36,7 @@ type ExportsOptions = {
 export const createExports = ({ database, limits, requireReadScope, watchRequest, trace }: ExportsOptions) => {
   const { count: limit, clientCheckInterval, stallTimeout, timeout } = limits;
   const checked = { ...database, clientCheckInterval };
-  const { open, inProgress, rows } = createPlantExports({ database: checked, limit, timeout, trace });
+  const { open, inProgress, rows } = createPlantExports({ database: checked, limit, trace });
 
   const exportPlants: RequestHandler = async (request, response) => {
     if (request.httpVersion === '1.0') throw new StoreError('requestNotHttp', NEEDS_CHUNKS);
@@ -44,6 +45,7 @@ export const createExports = ({ database, limits, requireReadScope, watchRequest
     const progress = { rows: 0 };
     const ending = watchRequest(request, response);
     const { signal } = ending;
+    using _timer = setTimeout(() => ending.abort(new StoreError('overloaded', TOO_LONG)), timeout);
     const pieces = await open({ holder, format, filter, progress, signal });
     response.setHeader('Content-Type', rowWriters[format].type);
     response.setHeader('Content-Disposition', `attachment; filename="plants.${format}"`);
