@@ -8,13 +8,12 @@ import { sendBytes } from './send-json.ts';
  * @returns the entity tags of which one must, and none may, be that of the stored version. `*`: any; undefined: any will do
  */
 export const parsePreconditions = ({ headers }: Pick<Request, 'headers'>) => {
-  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
+  const [all, none] = [tagsOf(headers['if-match']), tagsOf(headers['if-none-match'])];
   return {
     // Strong comparison (§13.1.1): a weak tag matches nothing.
-    ifMatch:
-      ifMatch === undefined || isAny(ifMatch) ? undefined : tagsOf(ifMatch).filter((tag) => !tag.startsWith('W/')),
+    ifMatch: all === '*' ? undefined : all?.filter((tag) => !tag.startsWith('W/')),
     // Weak comparison (§13.1.2).
-    ifNoneMatch: noneOf(ifNoneMatch),
+    ifNoneMatch: none === '*' ? none : none?.map((tag) => tag.replace(/^W\//, '')),
   };
 };
 
@@ -25,15 +24,11 @@ export const evaluatePreconditions = (request: Pick<Request, 'headers'>, entityT
   return ifNoneMatch === '*' || ifNoneMatch?.includes(entityTag) ? 'notModified' : 'met';
 };
 
-const noneOf = (list: string | undefined) => {
-  if (list === undefined) return undefined;
-  return isAny(list) ? ('*' as const) : tagsOf(list).map((tag) => tag.replace(/^W\//, ''));
-};
-
-const isAny = (list: string) => list.trim() === '*';
-
 /** List members that are not entity tags (RFC 9110 §8.8.3) are skipped. */
-const tagsOf = (list: string): string[] => [...list.matchAll(MEMBER)].map(([, tag = '']) => tag);
+const tagsOf = (list?: string): string[] | '*' | undefined => {
+  if (list === undefined) return undefined;
+  return list.trim() === '*' ? '*' : Array.from(list.matchAll(MEMBER), ([, tag = '']) => tag);
+};
 
 /** An entity tag between commas. The tag itself may contain commas. */
 const MEMBER = /(?<=^|,)[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/g;
