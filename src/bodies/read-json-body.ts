@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
@@ -159,20 +160,12 @@ export const sendContinue = (request: Request, response: Response) => {
   if (expectation === '100-continue' && request.httpVersion !== '1.0') response.writeContinue();
 };
 
-/** `fatal`: invalid UTF-8 is an error. A leading byte order mark is ignored, as RFC 8259 §8.1 allows. */
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+/** A leading byte order mark is ignored, as RFC 8259 §8.1 allows. */
+const utf8 = new TextDecoder();
 
 /** Parses a body of JSON in UTF-8; see `parseExactJson`. @throws {StoreError} 1000, 1002 */
 const parseJson = (bytes: Buffer): unknown => {
   if (bytes.length === 0) throw new StoreError('bodyNotJson', 'The body is empty and must be a JSON object.');
-  return parseJsonText(decodeUtf8(bytes), 'The body');
-};
-
-/** @throws {StoreError} 1000 */
-const decodeUtf8 = (bytes: Buffer): string => {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw new StoreError('bodyNotJson', 'The body is not UTF-8.');
-  }
+  if (!isUtf8(bytes)) throw new StoreError('bodyNotJson', 'The body is not UTF-8.');
+  return parseJsonText(utf8.decode(bytes), 'The body');
 };
