@@ -82,7 +82,7 @@ const tryToStore = async (
     await session.commit();
     return { ...expected, errors: found.repeatedErrors };
   }
-  const { created, refused, errors } = await storeParts(session, rows, { onConflict, isTooMany });
+  const { created, refused, errors } = await storeParts(session, rows, onConflict, isTooMany);
   // Then `storeParts` has left out the rest of the rows. Otherwise it knows which ids were taken or became free since the look.
   const hasStopped = isTooMany(refused);
   const taken = hasStopped ? found.taken : count - created - found.repeated - refused;
@@ -158,32 +158,41 @@ const toError = (line: number, id: string, isRepeated = false): RowError => {
   return { line, id: BigInt(id), error: kinds.idTaken.code, message };
 };
 
-type PartsOptions = {
-  onConflict: ImportOptions['onConflict'];
-  /** Whether the import ends if PostgreSQL rejects so many rows. */
-  isTooMany: (refused: number) => boolean;
-};
-
-/** Stores all rows at once. If PostgreSQL rejects one, stores both halves, so that it fails alone. */
-const storeParts = async (session: ImportSession, { source, lastLine }: Rows, options: PartsOptions) => {
-  const { onConflict, isTooMany } = options;
+/**
+ * Stores all rows at once. If PostgreSQL rejects one, stores both halves, so that it fails alone.
+ * @param isTooMany whether the import ends if PostgreSQL rejects so many rows
+ */
+const storeParts = async (
+  session: ImportSession,
+  { source, lastLine }: Rows,
+  onConflict: ImportOptions['onConflict'],
+  isTooMany: (refused: number) => boolean,
+) => {
   const errors: RowError[] = [];
   let created = 0;
   let refused = 0;
 
-  /** @returns false if PostgreSQL rejected a row, so that none is stored */
-  const store = async ({ from, values }: RowSource, first: number, last: number): Promise<boolean> => {
+  const storePart = async (part: RowSource, first: number, last: number): Promise<void> => {
     try {
-      const parameters = [first, last, ...values];
-      const [row] = (await session.query<StoreRow>(storeStatement(from, onConflict), parameters)).rows;
+      const parameters = [first, last, ...part.values];
+      const [row] = (await session.query<StoreRow>(storeStatement(part.from, onConflict), parameters)).rows;
       created += Number(row?.created);
       for (const [line, id] of row?.taken ?? []) errors.push(toError(line, id));
-      return true;
+      return;
     } catch (error) {
       if (!isRowRefusal(error)) throw error;
       await session.query(`ROLLBACK TO ${SAVEPOINT}`);
-      return false;
     }
+    if (part === source) {
+      await session.query(createFirstRows(source.from), [first, last, ...source.values]);
+      await session.query(INDEX_FIRST_ROWS);
+      await session.query(MOVE_SAVEPOINT);
+    }
+    if (first === last) return refuse(first);
+    const middle = Math.floor((first + last) / 2);
+    await storePart(FIRST_ROWS, first, middle);
+    await session.query(MOVE_SAVEPOINT);
+    if (!isTooMany(refused)) await storePart(FIRST_ROWS, middle + 1, last);
   };
   const refuse = async (line: number) => {
     const [row] = (await session.query<{ id: string }>(SELECT_FIRST_ROW, [line])).rows;
@@ -193,22 +202,6 @@ const storeParts = async (session: ImportSession, { source, lastLine }: Rows, op
     errors.push({ line, id: BigInt(row.id), error: kinds.fieldWrong.code, message });
     refused += 1;
   };
-  const storeHalves = async (first: number, last: number): Promise<void> => {
-    if (first === last) return refuse(first);
-    const middle = Math.floor((first + last) / 2);
-    await storePart(first, middle);
-    await session.query(MOVE_SAVEPOINT);
-    if (!isTooMany(refused)) await storePart(middle + 1, last);
-  };
-  const storePart = async (first: number, last: number): Promise<void> => {
-    if (!(await store(FIRST_ROWS, first, last))) await storeHalves(first, last);
-  };
-
-  if (!(await store(source, 1, lastLine))) {
-    await session.query(createFirstRows(source.from), [1, lastLine, ...source.values]);
-    await session.query(INDEX_FIRST_ROWS);
-    await session.query(MOVE_SAVEPOINT);
-    await storeHalves(1, lastLine);
-  }
+  await storePart(source, 1, lastLine);
   return { created, refused, errors };
 };
