@@ -22,14 +22,17 @@ export const encodingOf = (label: string): string | undefined => {
 };
 
 /**
- * Reads the Content-Type of a request. Its media type must be one of `expected`. Without a charset, the encoding is UTF-8.
+ * Reads the Content-Type of a request. Its media type must be one of `expected`, or of `aliases`, which stand for one of them. Without
+ * a charset, the encoding is UTF-8.
  * @throws {StoreError} 1001
  */
 export const readContentType = <Expected extends string>(
   expected: readonly Expected[],
   header = '',
+  aliases?: ReadonlyMap<string, Expected>,
 ): { type: Expected; encoding: string } => {
-  const { type, parameters } = parse(header);
+  const { type: sent, parameters } = parse(header);
+  const type = aliases?.get(sent) ?? sent;
   const { charset = 'utf-8' } = parameters;
   if (!expected.includes(type as Expected)) {
     const found = type === '' ? 'and there is none' : `not ${quoteValue(type)}`;

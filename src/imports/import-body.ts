@@ -8,7 +8,6 @@ import type { ImportOptions, ReadRows } from './import.ts';
 import { LARGE_ARRAYS, readArray } from './read-json.ts';
 import { readElements, readRows } from './read-rows.ts';
 
-/** The media types of an import. */
 const IMPORT_TYPES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;
 
 /** Types that browsers and tools send for these: Windows takes CSV for a file of Excel, if that is installed. */
@@ -25,11 +24,6 @@ const ALIASES = new Map<string, (typeof IMPORT_TYPES)[number]>([
   ['application/x-jsonlines', 'application/x-ndjson'],
   ['application/ndjson', 'application/x-ndjson'],
 ]);
-
-const withoutAlias = (header = ''): string => {
-  const [type = '', ...parameters] = header.split(';');
-  return [ALIASES.get(type.trim().toLowerCase()) ?? type, ...parameters].join(';');
-};
 
 type ImportBodyOptions = {
   /** `limit`: of a line, or of a whole JSON array. */
@@ -49,7 +43,7 @@ export const createImportBodyReader = ({
   const maxArrayBytes = Math.min(limit, maxBytes);
   const tooLarge = `The body must be at most ${maxArrayBytes} bytes.${maxBytes > limit ? LARGE_ARRAYS : ''}`;
   return (request: Request, response: Response, delimiter?: ImportOptions['delimiter']): ReadRows => {
-    const { type, encoding } = readContentType(IMPORT_TYPES, withoutAlias(request.headers['content-type']));
+    const { type, encoding } = readContentType(IMPORT_TYPES, request.headers['content-type'], ALIASES);
     const decompress = bodyDecompressor(request);
     const isArray = type === 'application/json';
     return ({ signal }) => {
