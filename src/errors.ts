@@ -38,7 +38,7 @@ const defineErrors = <Kind extends string>(table: Record<Kind, Definition>) =>
       const title = capitalize(kind.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
       return [kind, { kind, title, example: `${capitalize(error.when)}.`, ...error }];
     }),
-  ) as Record<Kind, ErrorCode>;
+  ) as Record<Kind, ErrorCode & { kind: Kind }>;
 
 /** Every error that the service responds with, in the order of codes. docs/reference/errors.md is made from it. */
 export const errors = defineErrors({

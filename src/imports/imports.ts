@@ -22,8 +22,6 @@ type ImportsOptions = {
   trace?: BulkTrace | undefined;
 };
 
-const errorKinds = Object.keys(errors) as (keyof typeof errors)[];
-
 /** The imports of a process: `POST /plants/import`. */
 export const createImports = (options: ImportsOptions) => {
   const { database, limits, requireWriteScope, watchRequest, bodies, trace } = options;
@@ -43,8 +41,8 @@ export const createImports = (options: ImportsOptions) => {
     closeIfUnread(request, response);
     response.status(isAccepted ? 200 : 400);
     // As the error handler does, for the log, the metrics and the traces.
-    const kind = errorKinds.find((name) => !isAccepted && errors[name].code === summary.error);
-    if (kind) response.locals.error = new StoreError(kind, summary.message);
+    const error = Object.values(errors).find(({ code }) => code === summary.error);
+    if (error) response.locals.error = new StoreError(error.kind, summary.message);
     sendJsonText(response, stringifyExact(summary), bodies.hold);
   };
 
