@@ -61,23 +61,20 @@ const header = (description: string, example: string | number): Header => ({
   example,
 });
 
-/** The headers of specific responses. Those that are `required` are in every response that lists them. */
+/** It is in every response that lists it. */
+const requiredHeader = (...args: Parameters<typeof header>): Header => ({ ...header(...args), required: true });
+
+/** The headers of specific responses. */
 export const headers = {
   Accept: header('The media type that the request body must have (RFC 9110 §15.5.16).', 'application/json'),
   'Accept-Encoding': header('The codings that the request body may have (RFC 9110 §12.5.3).', 'gzip, deflate, br'),
-  'Content-Disposition': {
-    ...header('The name of the file (RFC 6266).', 'attachment; filename="plants.ndjson"'),
-    required: true,
-  },
-  ETag: {
-    ...header('The version of the response body, for If-Match and If-None-Match (RFC 9110 §8.8.3).', '"x3Kq0bZ9v2o"'),
-    required: true,
-  },
+  'Content-Disposition': requiredHeader('The name of the file (RFC 6266).', 'attachment; filename="plants.ndjson"'),
+  ETag: requiredHeader(
+    'The version of the response body, for If-Match and If-None-Match (RFC 9110 §8.8.3).',
+    '"x3Kq0bZ9v2o"',
+  ),
   Link: header('The next page, relative to this URL (RFC 8288).', '<?limit=97&cursor=MTc>; rel="next"'),
-  'Retry-After': {
-    ...header('How long to wait before a retry, in seconds (RFC 9110 §10.2.3).', 1),
-    required: true,
-  },
+  'Retry-After': requiredHeader('How long to wait before a retry, in seconds (RFC 9110 §10.2.3).', 1),
   'WWW-Authenticate': header(
     'How to authenticate, and why the token was rejected (RFC 6750 §3).',
     'Bearer realm="plants", error="invalid_token"',

@@ -45,7 +45,6 @@ export type RefusalsOptions = {
   logger?: Pick<Logger, 'info'> | undefined;
 };
 
-/** The error of a `clientError` event. */
 type ClientError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
 
 /** Responds to data and requests that never reach the app. */
@@ -105,13 +104,10 @@ const toStoreError = ({ code = '', rawPacket, bytesParsed = 0 }: ClientError): S
   const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)[0] ?? '';
   const [, method] = /^([\w!#$%&'*+.^`|~-]{1,64}) \S+ HTTP\/1\.[01]\r?$/.exec(line) ?? [];
   if (method === undefined) return REQUEST_NOT_HTTP;
-  return method === method.toUpperCase() ? methodUnknown(method) : METHOD_LOWER_CASE;
+  if (method !== method.toUpperCase()) return METHOD_LOWER_CASE;
+  // Node.js does not parse the path of a request with an unknown method, so the response lists all methods.
+  const message = `${method} is not a method of this service; use ${METHODS}.`;
+  return new StoreError('methodNotAllowed', message, { headers: { Allow: METHODS } });
 };
 
 const METHOD_LOWER_CASE = new StoreError('requestNotHttp', 'Methods are written in capital letters, such as GET.');
-
-/** Node.js does not parse the path of a request with an unknown method, so the response lists all methods. */
-const methodUnknown = (method: string) =>
-  new StoreError('methodNotAllowed', `${method} is not a method of this service; use ${METHODS}.`, {
-    headers: { Allow: METHODS },
-  });
