@@ -19,7 +19,6 @@ type HealthOptions = {
   timeout: number;
   /** Called if a check finds that PostgreSQL could lose confirmed plants; see `createDurabilityWatch`. */
   warn: (message: string) => void;
-  /** Called after each check. */
   onChecked: (error?: Error) => void;
 };
 

@@ -75,7 +75,6 @@ const methodsOf = (route: { methods: Record<string, boolean> }): string => {
   return all.join(', ').toUpperCase();
 };
 
-/** Adds a path that supports GET only. */
 export const addGet = (router: Router, path: string, ...handlers: RequestHandler[]): void => {
   router.route(path).get(handlers).all(handleOtherMethods());
 };

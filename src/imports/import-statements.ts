@@ -34,7 +34,6 @@ export const INSERT_STAGED_ROWS = `
   SELECT id, name, tag FROM (SELECT DISTINCT ON (id) * FROM pg_temp.import_rows ORDER BY id, line) AS firsts ORDER BY id`;
 export const COPY_STAGED_ROWS = 'COPY pg_temp.import_rows FROM STDIN';
 
-/** Rows in the text format of COPY. */
 export const toCopyText = (rows: readonly PlantRow[]): string => {
   let text = '';
   for (const { line, plant } of rows)

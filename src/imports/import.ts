@@ -37,7 +37,6 @@ export type PlantRow = { line: number; plant: NewPlant };
 
 const count = (description: string) => z.int().min(0).describe(description);
 
-/** The response of an import. */
 export const importSummarySchema = z.object({
   created: count('The number of plants created.'),
   replaced: count('The number of existing plants whose name and tag are those of their row now.'),

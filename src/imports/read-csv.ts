@@ -22,7 +22,6 @@ const describeCsvId = ({ input = '' }: { input?: unknown }): string => {
   return FORMATTED.test(text) ? `was formatted by a spreadsheet (format the column as text) and ${wrong}` : wrong;
 };
 
-/** A NewPlant in CSV. */
 const csvPlantSchema = plantSchema.extend({
   id: z
     .string({ error: describeCsvId })

@@ -24,7 +24,6 @@ export type Operation = {
   /** The scopes that the token needs. Undefined: no token is needed. */
   scopes?: string[];
   parameters?: Parameter[];
-  /** The content of the request body. */
   body?: Content;
   /** The success responses by status. `headers`: in addition to those of the status. */
   responses: Record<number, { description: string; headers?: HeaderName[]; content?: Content }>;
@@ -32,7 +31,6 @@ export type Operation = {
   errors?: ErrorCode[];
 };
 
-/** Operations by path and method. */
 export type Paths = Record<string, Record<string, Operation>>;
 
 /** The operations with a tag. */
