@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
-import type { ObservedQueue } from './batching/batch-queue.ts';
 import type { Config } from './config/config.ts';
 import { createDatabase, createPool } from './database/database.ts';
 import { startSweeping } from './database/sweep.ts';
@@ -38,7 +37,7 @@ export const createService = async (options: ServiceOptions) => {
   // `state` is made below, from the parts that it reads.
   const readState = () => state.read();
   const instruments = await createInstruments({ config, logger, worker, readState });
-  const { observers, traceStatement, traceBulk: trace } = instruments;
+  const { observers, observeQueue, queues, traceStatement, traceBulk: trace } = instruments;
 
   const connecting = { url: databaseUrl, ...limits, onConnect: createOutageWatch({ logger, lines: DATABASE_LOST }) };
   const pool = createPool({ ...connecting, connections: config.databaseConnections });
@@ -47,16 +46,10 @@ export const createService = async (options: ServiceOptions) => {
   const url = config.directUrl ?? databaseUrl;
   const sessions = { url, connectTimeout: limits.connectTimeout, onConnectionLost };
 
-  const queues: ObservedQueue[] = [];
-  const observeQueue = (queue: ObservedQueue) => {
-    queues.push(queue);
-    return instruments.observeQueue(queue.name);
-  };
   const { identityProvider, rateLimit, requestTimeout, keepAliveTimeout, maxConnections } = config;
   const { idempotencyRetention: retention } = config;
   const tokens = createTokens({ database, limits, identityProvider, rateLimit, observeQueue, logger });
   const { requireScope, watchRequest } = tokens;
-  const [requireReadScope, requireWriteScope] = [requireScope('plants:read'), requireScope('plants:write')];
   const onChecked = createOutageWatch({ logger, lines: NOT_READY });
   const hasConnections = () => pool.totalCount > 0;
   const checking = { hasConnections, timeout: limits.lookUpTimeout, warn, onChecked };
@@ -65,9 +58,9 @@ export const createService = async (options: ServiceOptions) => {
   const bodies = { limit: config.bodyLimit, timeout: requestTimeout, hold: budget.hold };
 
   const plants = createPlants({ database, limits, retention, observeQueue, requireScope, bodies });
-  const bulk = { database: sessions, watchRequest, trace };
-  const imports = createImports({ ...bulk, limits: limits.imports, requireWriteScope, bodies });
-  const exports = createExports({ ...bulk, limits: limits.exports, requireReadScope });
+  const bulk = { database: sessions, requireScope, watchRequest, trace };
+  const imports = createImports({ ...bulk, limits: limits.imports, bodies });
+  const exports = createExports({ ...bulk, limits: limits.exports });
   // The last one has `/plants/:id`, which also matches the paths of the others.
   const features = [exports.addRoutes, imports.addRoutes, plants.addRoutes];
   const app = createApp({ config, logger, observers, features, health: health.routes, hold: budget.hold });

@@ -26,14 +26,14 @@ type ExportsOptions = {
   database: { url: string; connectTimeout: number };
   /** `count`: of those in progress; the others: see `RequestLimits`. */
   limits: { count: number; clientCheckInterval: number; stallTimeout: number; timeout: number };
-  requireReadScope: RequestHandler;
+  requireScope: (scope: 'plants:read') => RequestHandler;
   /** @returns a controller that is aborted with the error that cuts the export off */
   watchRequest: (request: Request, response: Response) => AbortController;
   trace?: BulkTrace | undefined;
 };
 
 /** The exports of a process: `GET /plants/export`. Each has its own connection. */
-export const createExports = ({ database, limits, requireReadScope, watchRequest, trace }: ExportsOptions) => {
+export const createExports = ({ database, limits, requireScope, watchRequest, trace }: ExportsOptions) => {
   const { count: limit, clientCheckInterval, stallTimeout, timeout } = limits;
   const checked = { ...database, clientCheckInterval };
   const { open, inProgress, rows } = createPlantExports({ database: checked, limit, trace });
@@ -64,7 +64,7 @@ export const createExports = ({ database, limits, requireReadScope, watchRequest
 
   return {
     /** Call it before `/plants/:id` is added, which also matches the path. */
-    addRoutes: (router: Router): void => addGet(router, '/plants/export', requireReadScope, exportPlants),
+    addRoutes: (router: Router): void => addGet(router, '/plants/export', requireScope('plants:read'), exportPlants),
     inProgress,
     /** Plants read by all exports since the process started. */
     rows,

@@ -15,7 +15,7 @@ type ImportsOptions = {
   database: ImportDatabase;
   /** `count`: of those in progress; the others: see `RequestLimits`. */
   limits: { count: number; maxBytes: number | undefined; lockTimeout: number; rowTimeout: number; grace: number };
-  requireWriteScope: RequestHandler;
+  requireScope: (scope: 'plants:write') => RequestHandler;
   /** @returns a controller that is aborted with the error that ends the import */
   watchRequest: (request: Request, response: Response) => AbortController;
   bodies: BodyLimits;
@@ -24,7 +24,7 @@ type ImportsOptions = {
 
 /** The imports of a process: `POST /plants/import`. */
 export const createImports = (options: ImportsOptions) => {
-  const { database, limits, requireWriteScope, watchRequest, bodies, trace } = options;
+  const { database, limits, requireScope, watchRequest, bodies, trace } = options;
   const sessions = createImportSessions({ ...database, ...limits });
   const importer = createImporter({ sessions, limits, trace });
   const readRows = createImportBodyReader({ bodies, maxBytes: limits.maxBytes });
@@ -49,7 +49,7 @@ export const createImports = (options: ImportsOptions) => {
   return {
     /** Call it before `/plants/:id` is added, which also matches the path. */
     addRoutes: (router: Router): void =>
-      void router.route('/plants/import').post(requireWriteScope, importPlants).all(handleOtherMethods()),
+      void router.route('/plants/import').post(requireScope('plants:write'), importPlants).all(handleOtherMethods()),
     inProgress: importer.inProgress,
     /** The rows of all imports since the process started, except dry runs. */
     rows: importer.rows,

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { QueueObserver } from '../batching/batch-queue.ts';
+import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
 import type { Config } from '../config/config.ts';
 import type { StoreError } from '../errors.ts';
 import type { MetricsOptions } from './metrics.ts';
@@ -18,6 +18,7 @@ export const createInstruments = async (options: InstrumentsOptions) => {
   const { config, logger, worker } = options;
   const metrics = config.metrics && (await import('./metrics.ts')).createMetrics(options);
   const tracing = config.tracing && (await import('./tracing.ts')).createTracing({ ...config.tracing, logger });
+  const queues: ObservedQueue[] = [];
   let metricsServer: ReturnType<typeof createMetricsServer> | undefined;
   return {
     /** Middleware that measures and traces each request. */
@@ -25,10 +26,13 @@ export const createInstruments = async (options: InstrumentsOptions) => {
     /** Counts an error response that no route sent, for instance to malformed HTTP. */
     countRefusal: ({ code }: StoreError): void => metrics?.countError(code),
     /** Measures and traces a queue; one without a name is traced only. */
-    observeQueue: (name: string | undefined): QueueObserver => ({
-      ...(name !== undefined && metrics?.observeBatches(name)),
-      ...tracing?.observeQueue(name),
-    }),
+    observeQueue: (queue: ObservedQueue): QueueObserver => {
+      const { name } = queue;
+      queues.push(queue);
+      return { ...(name !== undefined && metrics?.observeBatches(name)), ...tracing?.observeQueue(name) };
+    },
+    /** All that are observed, which live as long as the process. */
+    queues,
     /** Makes a statement a span; undefined without traces. */
     traceStatement: tracing?.traceStatement,
     /** Makes an import or export a span; undefined without traces. */
