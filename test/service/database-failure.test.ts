@@ -109,16 +109,16 @@ const database = useTestDatabase();
 
 test('waiting for a busy pool is not waiting for an unreachable server, and may take longer', async () => {
   await using stack = new AsyncDisposableStack();
-  const pool = createPool({ url: database.url, connections: 1, connectTimeout: 700, statementTimeout: 1500 });
+  const pool = createPool({ url: database.url, connections: 1, connectTimeout: 2000, statementTimeout: 6000 });
   const client = createDatabase({ pool, onConnectionLost: () => {} });
   stack.defer(() => client.$disconnect());
-  const running = client.$queryRaw`SELECT pg_sleep(1)::text`;
+  const running = client.$queryRaw`SELECT pg_sleep(2.5)::text`;
   expect(await client.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }]);
   await running;
   const held = await pool.connect();
   const { value, duration } = await timed(client.$queryRaw`SELECT 1`.catch((error: unknown) => error));
   held.release();
-  expect([classifyDatabaseError(value), duration >= 1500 - TIMER_IS_EARLY]).toEqual(['busy', true]);
+  expect([classifyDatabaseError(value), duration >= 6000 - TIMER_IS_EARLY]).toEqual(['busy', true]);
 });
 
 test('a connection that cannot be opened in time fails, unless this process was too busy to open it', async () => {
@@ -127,19 +127,19 @@ test('a connection that cannot be opened in time fails, unless this process was 
   const proxy = await createTcpProxy(Number(port), hostname);
   stack.defer(proxy.close);
   const url = proxy.through(database.url);
-  const pool = createPool({ url, connections: 2, connectTimeout: 1000, statementTimeout: 10_000 });
+  const pool = createPool({ url, connections: 2, connectTimeout: 4000, statementTimeout: 60_000 });
   stack.defer(() => pool.end());
   const opening = pool.query('SELECT 1 AS one');
-  const busyUntil = performance.now() + 1300;
-  while (performance.now() < busyUntil);
+  // Runs nothing else in this process meanwhile, and takes no time of other processes.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4500);
   expect((await opening).rows).toEqual([{ one: 1 }]);
   proxy.stall();
   const held = await pool.connect();
   const { value, duration } = await timed(pool.query('SELECT 1').catch((error) => error));
   held.release(true);
   expect(classifyDatabaseError(value)).toBe('unreachable');
-  expect(duration).toBeGreaterThanOrEqual(1000 - TIMER_IS_EARLY);
-  expect(duration).toBeLessThan(9000);
+  expect(duration).toBeGreaterThanOrEqual(4000 - TIMER_IS_EARLY);
+  expect(duration).toBeLessThan(50_000);
 });
 
 test.each([
