@@ -94,6 +94,7 @@ export const createService = async (options: ServiceOptions) => {
     /** Releases all resources if it fails. @returns the port */
     start: async () => {
       try {
+        // Loads Prisma's engine, and opens no connection.
         await database.$connect();
         await instruments.start(assertReady);
         return await server.listen(config.host, config.port);

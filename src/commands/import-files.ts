@@ -20,7 +20,7 @@ export const MAX_ARRAY_BYTES = 67_108_864;
 /** How to import: `encoding` is that of the files. */
 export type FileOptions = ImportOptions & { encoding: string };
 
-/** `signal` ends the import. `progress` is kept up to date; its `bytes` are those of all files so far. */
+/** `signal` ends the import. `progress` is kept up to date: the rows of this file, and the bytes of all files so far. */
 export type Report = { signal: AbortSignal; progress: ImportProgress & { bytes: number } };
 
 /** Imports one file. It is not accepted if nothing of it is stored, or if that is not known. */

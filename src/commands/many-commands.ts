@@ -26,7 +26,7 @@ type CommandOptions = ServiceOptions & {
   json?: true;
 };
 
-/** The request of a command to a service, with whose parameters the database is asked too. `done`: the name of the number. */
+/** What each command requests of a service; a database gets the same parameters. `done`: the member of the response that counts. */
 const actions = {
   count: { method: 'GET', path: '/plants/count', schema: plantCountQuerySchema, done: 'count' },
   delete: { method: 'DELETE', path: '/plants', schema: manyPlantsQuerySchema, done: 'deleted' },
@@ -37,6 +37,7 @@ type ActionName = keyof typeof actions;
 
 const once = parseOnce(z.string());
 
+/** Adds `count`, and `delete` and `patch` of all plants that match. */
 export const addManyCommands = (program: Command, settings: CommandSettings): void => {
   const add = (name: ActionName, description: string) => {
     const command = program

@@ -20,14 +20,15 @@ type WorkersOptions = { count: number | 'auto'; databaseUrl: string; logger: Log
  */
 export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOptions) => {
   let stopping = false;
-  const length = count === 'auto' ? availableParallelism() : count;
-  const read = async () => (await import('../observability/workers-metrics.ts')).readWorkersMetrics(length);
+  const workerCount = count === 'auto' ? availableParallelism() : count;
+  const read = async () => (await import('../observability/workers-metrics.ts')).readWorkersMetrics(workerCount);
   const metricsServer = metrics && createMetricsServer({ ...metrics, read, assertReady: assertWorkersReady, logger });
   // When the time to stop is over: one that hangs would stay.
   process.once('exit', () => {
     for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
   });
 
+  // By default, a worker runs the program of this process with its arguments. bin/launch.js sets them.
   const fork = () => {
     const worker = cluster.fork({ DATABASE_URL: databaseUrl });
     logger.info({ worker: worker.id, pid: worker.process.pid }, 'worker started');
@@ -76,7 +77,7 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     start: async (): Promise<number> => {
       try {
         await metricsServer?.start();
-        const [port = 0] = await Promise.all(Array.from({ length }, startWorker));
+        const [port = 0] = await Promise.all(Array.from({ length: workerCount }, startWorker));
         return port;
       } catch (error) {
         await stop();

@@ -10,8 +10,8 @@ export type InspectedDatabase = { variable: string; url: string; facts?: Databas
 type DatabasesOptions = { databaseUrl: string; directUrl: string | undefined; isMigrated: boolean };
 
 /**
- * Checks what the service and every command require of the databases at DATABASE_URL and DIRECT_URL: exact texts, one database, and
- * one schema for all statements (see `storeSchema`). A database that does not respond passes, here and below; see `inspectDatabase`.
+ * Checks what the service and every command require of the databases at DATABASE_URL and DIRECT_URL: URLs that the driver can use,
+ * exact texts, one database, and one schema for all statements (see `storeSchema`). A database that does not respond passes, here and below; see `inspectDatabase`.
  * @param options `isMigrated`: no migration follows, which would create the schema that `?schema=` names, and the tables in it
  * @returns that at DATABASE_URL, and that at DIRECT_URL if it is set
  * @throws {OperationalError}

@@ -189,8 +189,8 @@ class ForgetfulPg extends PrismaPg {
 }
 
 /**
- * The Prisma client. It opens connections when statements need them; `$connect` only loads what would take the first
- * statement 0.13 s longer, or on a busy machine all of its time.
+ * The Prisma client. It opens connections when statements need them; `$connect` only loads the engine, which would
+ * delay the first statement by 0.13 s, and on a busy machine beyond its time limit.
  */
 export const createDatabase = ({ pool, traceStatement, onConnectionLost }: DatabaseOptions): Database => {
   const adapter = new ForgetfulPg(pool, {

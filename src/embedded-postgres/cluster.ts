@@ -12,6 +12,7 @@ import { OperationalError } from '../errors.ts';
 import { readSecretFile, writeSecretFile } from '../secret-file.ts';
 import type { ServerAccount } from './server-account.ts';
 
+/** Paths of PostgreSQL's programs. */
 type Binaries = { initdb: string; pg_ctl: string; postgres: string };
 
 /** Loads the npm package with PostgreSQL for this platform. */

@@ -8,12 +8,12 @@ import { sendBytes } from './send-json.ts';
  * @returns the entity tags of which one must, and none may, be that of the stored version. `*`: any; undefined: any will do
  */
 export const parsePreconditions = ({ headers }: Pick<Request, 'headers'>) => {
-  const [all, none] = [tagsOf(headers['if-match']), tagsOf(headers['if-none-match'])];
+  const [match, noneMatch] = [tagsOf(headers['if-match']), tagsOf(headers['if-none-match'])];
   return {
     // Strong comparison (§13.1.1): a weak tag matches nothing.
-    ifMatch: all === '*' ? undefined : all?.filter((tag) => !tag.startsWith('W/')),
+    ifMatch: match === '*' ? undefined : match?.filter((tag) => !tag.startsWith('W/')),
     // Weak comparison (§13.1.2).
-    ifNoneMatch: none === '*' ? none : none?.map((tag) => tag.replace(/^W\//, '')),
+    ifNoneMatch: noneMatch === '*' ? noneMatch : noneMatch?.map((tag) => tag.replace(/^W\//, '')),
   };
 };
 

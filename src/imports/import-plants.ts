@@ -20,7 +20,7 @@ import { type StoreOutcome, storeRows } from './store-rows.ts';
 const MAX_SLICE_ROWS = 5000;
 const MAX_SLICE_LENGTH = 1_048_576;
 
-/** The number of rows read so far, and the time since when they are being stored, of `performance.now()`. */
+/** The number of rows read so far. `storingSince`: when storing them began, in ms of `performance.now()`. */
 export type ImportProgress = { rows: number; storingSince?: number | undefined };
 
 type ImportSettings = {

@@ -31,6 +31,7 @@ export type Operation = {
   errors?: ErrorCode[];
 };
 
+/** Operations by path and method. */
 export type Paths = Record<string, Record<string, Operation>>;
 
 /** The operations with a tag. */

@@ -16,6 +16,7 @@ type InsertOptions = {
   database: Database;
   isDistributed: () => Promise<boolean>;
   responses: StoredResponses;
+  /** The error of a write. */
   toError: (error: unknown) => Promise<Error>;
 };
 

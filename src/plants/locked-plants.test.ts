@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { expect, jest, test } from '@jest/globals';
 import type { BatchLimits } from '../batching/batch-queue.ts';
 import { createStatementQueue, type StatementQueue } from '../batching/queues.ts';
 import { createLockedPlants } from './locked-plants.ts';
 
 /** Enough time for another attempt. */
-const pass = () => setTimeout(150);
+const pass = () => setTimeout(500);
 
 const LOCK_TIMEOUT = 400;
 const timeout = () => Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' });
@@ -148,14 +148,25 @@ test('another error of the first attempt, or its success, is the outcome', async
 });
 
 test('a write that was never sent before its deadline is 1500: its outcome is known', async () => {
-  const lateError = () => new Error('late');
-  const attempts = createStatementQueue({ limits: { ...limits, batches: 1 }, lateError });
-  const { promise: running, resolve: finish } = Promise.withResolvers<void>();
-  const held = attempts({ send: () => running, bytes: 0, timeout: 10_000 });
-  // Timers are some milliseconds early or late: that of the attempt, which waits for its turn, comes last.
-  const timesLeft = [50, 60];
-  const write = { bytes: 0, timeLeft: () => timesLeft.shift() ?? 0, send: async () => {} };
-  await expect(create({}, attempts).retry(1n, undefined, write)).rejects.toThrow('waited too long for the database');
-  finish();
-  await held;
+  // Time passes only when the test says so.
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  try {
+    const lateError = () => new Error('late');
+    const attempts = createStatementQueue({ limits: { ...limits, batches: 1 }, lateError });
+    const { promise: running, resolve: finish } = Promise.withResolvers<void>();
+    const held = attempts({ send: () => running, bytes: 0, timeout: 10_000 });
+    // Timers are some milliseconds early or late: that of the attempt, which waits for its turn, comes last.
+    const timesLeft = [50, 60];
+    const write = { bytes: 0, timeLeft: () => timesLeft.shift() ?? 0, send: async () => {} };
+    const outcome = create({}, attempts)
+      .retry(1n, undefined, write)
+      .catch(({ message }: Error) => message);
+    while (timesLeft.length > 0) await setImmediate();
+    jest.advanceTimersByTime(60);
+    expect(await outcome).toContain('waited too long for the database');
+    finish();
+    await held;
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -138,4 +138,5 @@ const selectColumns = (found: Prisma.Sql) => Prisma.sql`
     json_agg(CASE WHEN shown THEN tag END)::text AS tags
   FROM (${found}) AS found`;
 
+/** A LIKE pattern for texts that contain this one. */
 const likePattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;

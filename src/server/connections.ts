@@ -153,6 +153,7 @@ export const createConnections = (options: ConnectionsOptions) => {
       lingering.stop();
       for (const socket of [...kept.keys()]) endInStages(socket);
     },
+    /** The response in progress. */
     current,
     /** Whether what arrives is the rest of a body whose request has its response. */
     isAnswered: (socket: Socket): boolean => kept.get(socket)?.complete === false,

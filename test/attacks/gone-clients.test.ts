@@ -94,7 +94,6 @@ test.each(LEAVE.slice(1))(
     expect(ended()).toMatchObject({ outcome: 'interrupted' });
     expect(Number(ended()?.created)).toBeLessThan(900_000);
   },
-  60_000,
 );
 
 test.each(LEAVE.slice(1))(

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { startStore } from '../support/store-process.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { useTestService } from '../support/use-test-service.ts';
-
-jest.setTimeout(120_000);
 
 /** How long clients send, in ms. */
 const DURATION = 15_000;

@@ -2,12 +2,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import { readConfig } from '../../src/config/config.ts';
-import { limitRequests } from '../../src/request-limits.ts';
 import { createTcpProxy } from '../faults/tcp-proxy.ts';
 import { otherSessions } from '../support/other-sessions.ts';
 import { onCitus, unless } from '../support/skip.ts';
-import type { TestService } from '../support/test-service.ts';
+import { patientLimits, type TestService } from '../support/test-service.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -132,9 +130,7 @@ test('the check of durability warns again after an hour, and goes on after it ha
 
 describe('a client that reads nothing of its response', () => {
   test('is disconnected after REQUEST_TIMEOUT, and no other', async () => {
-    // To read the plant takes longer on a busy machine.
-    const requestLimits = limitRequests(readConfig({ REQUEST_TIMEOUT: '60' }));
-    const service = await start({ REQUEST_TIMEOUT: '2' }, { requestLimits });
+    const service = await start({ REQUEST_TIMEOUT: '2' }, { requestLimits: patientLimits });
     // Twice what Linux sends at most before its reader takes any (tcp_wmem).
     await service.database.query("INSERT INTO plants (id, name) VALUES (1, repeat('x', 8388608))");
     const open = async () => {

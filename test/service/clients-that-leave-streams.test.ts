@@ -144,7 +144,8 @@ describe('an export', () => {
     await leaving.leave();
     expect(await staying.status).toBe(503);
     await untilEnded();
-  });
+    // Less than silence may take later.
+  }, 60_000);
 });
 
 test('a token is not looked up again once the stream of its request has ended', async () => {

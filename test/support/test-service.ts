@@ -24,19 +24,21 @@ type TestServiceOptions = {
   requestLimits?: Partial<RequestLimits>;
 };
 
-const { lookUpTimeout, tokens, newTokens, lockTimeout } = limitRequests(readConfig({}));
-/** Token lookups get a fifth of REQUEST_TIMEOUT. With these limits they keep their time if it is short: the machine may be busy. */
-export const patientLookUps: Partial<RequestLimits> = { lookUpTimeout, tokens, newTokens };
-
+/** On a busy machine, a request may take longer than REQUEST_TIMEOUT by default, 10 s. */
+const PATIENT = { PORT: '0', REQUEST_TIMEOUT: '60' };
 /** Far longer than a test locks a table to make the database slow, even on a busy machine. Tests of locks set their own. */
 const LOCK_TIMEOUT = 60_000;
+/** In production, 1.5 s. A busy machine may take longer to open a connection. */
+const CONNECT_TIMEOUT = 12_000;
+
+const { lockTimeout, ...limits } = limitRequests(readConfig(PATIENT));
 /** Locks are waited for as long as in production. */
 export const shippedLocks: Partial<RequestLimits> = { lockTimeout };
-
-/** On a busy machine, a request may take longer than REQUEST_TIMEOUT by default, 10 s; in this time, a test still ends. */
-const PATIENT = { PORT: '0', REQUEST_TIMEOUT: '60' };
-/** In production, 1.5 s. A busy machine may take longer to open a connection. */
-const PATIENT_CONNECT_TIMEOUT = 12_000;
+/** For a short REQUEST_TIMEOUT that is to end a connection, and nothing else. */
+export const patientLimits: Partial<RequestLimits> = { ...limits, connectTimeout: CONNECT_TIMEOUT };
+const { lookUpTimeout, tokens, newTokens } = limits;
+/** For a short REQUEST_TIMEOUT, of which token lookups get a fifth. */
+export const patientLookUps: Partial<RequestLimits> = { lookUpTimeout, tokens, newTokens };
 
 /** Retries what still does not get a connection in time. */
 export const retryConnecting = async <Result>(send: () => Promise<Result>, attempts = 10): Promise<Result> => {
@@ -83,7 +85,7 @@ export const startTestService = async (environment: Record<string, string> = {},
     requestLimits: {
       ...limitRequests(config),
       lockTimeout: LOCK_TIMEOUT,
-      connectTimeout: PATIENT_CONNECT_TIMEOUT,
+      connectTimeout: CONNECT_TIMEOUT,
       ...requestLimits,
     },
   });

@@ -1,7 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** How long to wait by default, in ms: less than a test may take, so that the test says what it waited for. */
-const PATIENCE = 150_000;
+/**
+ * How long to wait by default, in ms: less than a test may take, so that the test says what it waited for, and less than the time
+ * limits of imports, locks and connections, which would end what a test waits for if nothing else did.
+ */
+const PATIENCE = 45_000;
 const POLL_INTERVAL = 20;
 
 type Options = {

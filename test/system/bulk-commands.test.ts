@@ -13,12 +13,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { NO_ROWS } from '../../src/imports/import.ts';
 import { runCommand } from '../support/store-process.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
-
-jest.setTimeout(120_000);
 
 const database = useTestDatabase();
 let folder: string;

@@ -2,14 +2,12 @@ import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { lockTable, waitForBlocked } from '../support/lock-table.ts';
 import { spawnWithInput } from '../support/store-process.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
-
-jest.setTimeout(120_000);
 
 const database = useTestDatabase();
 const folder = useDataFolder();
