@@ -33,7 +33,7 @@ type PlantClientOptions = {
  */
 export const createPlantClient = ({ baseUrl, token, retry = true, ...options }: PlantClientOptions): PlantClient => {
   const headers = { Authorization: `Bearer ${token}`, Accept: 'application/problem+json, application/json;q=0.9' };
-  const fetch = options.fetch ?? ((request: Request) => globalThis.fetch(request));
+  const fetch = keepRequests(options.fetch ?? ((request) => globalThis.fetch(request)));
   const client = createClient<paths>({
     baseUrl,
     headers,
@@ -42,6 +42,16 @@ export const createPlantClient = ({ baseUrl, token, retry = true, ...options }: 
   });
   client.use(exactJson, problems);
   return Object.assign(client, createBulk({ baseUrl, headers, fetch }));
+};
+
+/** Keeps each Request as long as its response: Node.js does not see that a signal aborts one that is garbage collected. */
+const keepRequests = (fetch: (request: Request) => Promise<Response>) => {
+  const requests = new WeakMap<ReadableStream, Request>();
+  return async (request: Request): Promise<Response> => {
+    const response = await fetch(request);
+    if (response.body !== null) requests.set(response.body, request);
+    return response;
+  };
 };
 
 const exactJson: Middleware = {

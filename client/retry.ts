@@ -26,8 +26,9 @@ export const createRetryingFetch =
     if (!isRead && !request.headers.has('Idempotency-Key')) request.headers.set('Idempotency-Key', newKey());
     for (let attempt = 1; ; attempt++) {
       const isLast = attempt === MAX_ATTEMPTS;
-      // A body can be read only once.
-      const outcome = await fetch(isLast ? request : request.clone())
+      // A body can be read only once. In Node.js, a clone alone may lose its signal.
+      const sent = isLast ? request : new Request(request.clone(), { signal: request.signal });
+      const outcome = await fetch(sent)
         .then(withBody)
         .catch((error: unknown) => ({ error }));
       request.signal.throwIfAborted();

@@ -1,6 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createPlantClient, type NewPlant, type PlantClient, type Problem } from '../../client/plant-client.ts';
 import { onCitus } from '../support/skip.ts';
@@ -225,6 +231,39 @@ describe('import and export', () => {
     };
     await expect(plants.importPlants(rows(), { signal: importing.signal })).rejects.toBe(reason);
     expect(await service.stored('5000')).toBeUndefined();
+  });
+
+  test.each<[string, (client: PlantClient, signal: AbortSignal) => Promise<unknown>]>([
+    ['an export', (client, signal) => Array.fromAsync(client.exportPlants({ signal }))],
+    ['an import', (client, signal) => client.importPlants([{ id: 1n, name: 'Fir' }], { signal })],
+    ['a request', (client, signal) => client.GET('/plants/count', { signal })],
+  ])('a signal ends %s whose Request may be garbage collected', async (_title, call) => {
+    const arrived = Promise.withResolvers<void>();
+    // Responds with the first row of an export, and otherwise not.
+    const server = createServer((request, response) => {
+      if (request.url?.startsWith('/plants/export'))
+        response.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).write('{"id":1,"name":"Fir"}\n');
+      arrived.resolve();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const { port } = server.address() as AddressInfo;
+      const [controller, reason] = [new AbortController(), new Error('enough')];
+      const client = createPlantClient({ baseUrl: `http://127.0.0.1:${port}`, token: 'x' });
+      const outcome = call(client, controller.signal).catch((error) => error);
+      await arrived.promise;
+      setFlagsFromString('--expose-gc');
+      const collectGarbage = runInNewContext('gc') as () => void;
+      for (let count = 0; count < 5; count++) {
+        await setTimeout(20);
+        collectGarbage();
+      }
+      controller.abort(reason);
+      expect(await outcome).toBe(reason);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
   });
 
   test('cancels the export if the caller stops reading', async () => {
