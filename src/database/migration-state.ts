@@ -16,15 +16,16 @@ export const migrationNames: readonly string[] = readdirSync(migrationsFolder, {
 type AppliedMigration = { name: string };
 type SessionState = { isReadOnly: boolean; weaknesses: string; secured: boolean; denied: string };
 
+const RECORDS = `SELECT migration_name AS name, finished_at IS NOT NULL AS "isFinished"
+  FROM _prisma_migrations WHERE rolled_back_at IS NULL`;
 const FROM_APPLIED = 'FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL';
 
 const missingFrom = (applied: AppliedMigration[]): string[] =>
   migrationNames.filter((name) => !applied.some((migration) => migration.name === name));
 
 /**
- * Reads which migrations of this release the schema of the store lacks, and whether the connection's role may apply them: it may
- * create tables and owns the existing ones. (Prisma's engine would record a migration that it may not apply as failed.) Works on
- * an empty database too.
+ * Reads which migrations of this release the schema of the store lacks, which another program has begun and not finished, and
+ * whether the connection's role may apply them: it may create tables and owns the existing ones. Works on an empty database too.
  * @throws {OperationalError} there is no schema
  */
 export const readMigrationState = async (client: Client, url: string) => {
@@ -32,11 +33,14 @@ export const readMigrationState = async (client: Client, url: string) => {
   assertSchemaUsable('the database', url, facts);
   const schema = storeSchema(url, facts) as string;
   const isNew = facts.tables._prisma_migrations !== schema;
-  const applied = isNew
-    ? []
-    : (await client.query<AppliedMigration>(`SELECT migration_name AS name ${FROM_APPLIED}`)).rows;
+  const { rows } = isNew ? { rows: [] } : await client.query<AppliedMigration & { isFinished: boolean }>(RECORDS);
   const ownsTables = facts.tables.plants !== schema || facts.isOwner;
-  return { schema, missing: missingFrom(applied), mayMigrate: facts.creatable.includes(schema) && ownsTables };
+  return {
+    schema,
+    missing: missingFrom(rows.filter(({ isFinished }) => isFinished)),
+    unfinished: rows.filter(({ isFinished }) => !isFinished).map(({ name }) => name),
+    mayMigrate: facts.creatable.includes(schema) && ownsTables,
+  };
 };
 
 /**

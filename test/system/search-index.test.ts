@@ -13,7 +13,8 @@ const searchIndex = (command: string, url = database.url) =>
   runCommand(['search-index', command], { DATABASE_URL: url, NODE_ENV: 'production' });
 const indexes = () =>
   database.query("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('plants_name_idx')");
-const drift = () => spawnSync(process.execPath, ['test/support/schema-drift.ts', database.url], { encoding: 'utf8' });
+const drift = () =>
+  spawnSync(process.execPath, ['test/support/prisma-engine.ts', database.url, 'diff'], { encoding: 'utf8' });
 const NO_DRIFT = { stdout: '-- This is an empty migration.\n', status: 0 };
 
 /** Holds a snapshot, for which CREATE INDEX CONCURRENTLY has to wait. */

@@ -1,6 +1,8 @@
-// node schema-drift.ts URL: prints the SQL that would make a database as prisma/schema.prisma describes it, as
-// `prisma migrate diff --from-url URL --to-schema prisma/schema.prisma --script` does with Prisma's engine from the internet.
-import { readFileSync } from 'node:fs';
+// What Prisma's command line finds, which loads this engine from the internet, but compiled for the system.
+// node prisma-engine.ts URL diff: prints the SQL that would make a database as prisma/schema.prisma describes it, as
+// `prisma migrate diff --from-url URL --to-schema prisma/schema.prisma --script` does.
+// node prisma-engine.ts URL status: prints as JSON how the migrations differ from those of the database, as `prisma migrate status` does.
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from '@prisma/driver-adapter-utils';
@@ -50,12 +52,31 @@ const engine = await bindings.SchemaEngine.new(
   () => {},
   bindMigrationAwareSqlAdapterFactory(factory),
 );
-const { stdout } = await engine.diff({
-  from: { tag: 'schemaDatasource', files, configDir: '.' },
-  to: { tag: 'schemaDatamodel', files },
-  filters: { externalTables: [], externalEnums: [] },
-  script: true,
-  exitCode: null,
-});
-process.stdout.write(stdout ?? '');
+const filters = { externalTables: [], externalEnums: [] };
+
+const diff = async () => {
+  const from = { tag: 'schemaDatasource', files, configDir: '.' } as const;
+  const to = { tag: 'schemaDatamodel', files } as const;
+  return (await engine.diff({ from, to, filters, script: true, exitCode: null })).stdout ?? '';
+};
+
+const folder = new URL('../../prisma/migrations/', import.meta.url);
+const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+const migrationsList = {
+  baseDir: folder.pathname,
+  lockfile: { path: 'migration_lock.toml', content: readFileSync(new URL('migration_lock.toml', folder), 'utf8') },
+  shadowDbInitScript: '',
+  migrationDirectories: names.map(({ name }) => ({
+    path: name,
+    migrationFile: {
+      path: 'migration.sql',
+      content: { tag: 'ok', value: readFileSync(new URL(`${name}/migration.sql`, folder), 'utf8') } as const,
+    },
+  })),
+};
+
+const status = async () =>
+  JSON.stringify(await engine.diagnoseMigrationHistory({ migrationsList, filters, optInToShadowDatabase: false }));
+
+process.stdout.write(await (process.argv[3] === 'diff' ? diff() : status()));
 process.exit(0);
