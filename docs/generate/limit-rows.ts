@@ -272,6 +272,7 @@ export const withoutRow: string[] = [
   'server/read-in-slices.ts TURN',
   'database/database.ts CONNECT_TIMEOUT',
   'database/database.ts CONNECT_INTERVALS',
+  'database/database.ts REFUSED_PAUSE',
   'database/database.ts NOTES',
   'database/database.ts MAX_NOTED',
   'tokens/token.ts MAX_TIME',

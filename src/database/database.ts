@@ -3,7 +3,7 @@ import { Debug as clientNotes } from '@prisma/client/runtime/client';
 import { Debug as adapterNotes, type SqlQuery } from '@prisma/driver-adapter-utils';
 import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
 import { Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import { isLockTimeout, isRowRefusal, toConnectError } from './database-error.ts';
+import { isLockTimeout, isOutOfConnections, isRowRefusal, toConnectError } from './database-error.ts';
 import { isPooled, sessionUrl } from './database-url.ts';
 import { closeWhenSilent, setSilenceTimeout, socketOf } from './silence-timeout.ts';
 
@@ -109,11 +109,30 @@ const clientWithin = (connectTimeout: number, onConnect: PoolOptions['onConnect'
     }
   };
 
+/** How long a pool opens no further connections once PostgreSQL has refused one, since it has too many, in ms. */
+const REFUSED_PAUSE = 1000;
+
 /** Unlike pg's own, keeps the connection of a statement that waited too long for a lock or has a row that PostgreSQL rejects. */
 class KeepingPool extends Pool {
+  readonly #max = this.options.max;
+
+  /** If PostgreSQL opens no more connections, waits for one of those that the pool has. */
+  async #acquire() {
+    try {
+      return await this.connect();
+    } catch (error) {
+      if (!isOutOfConnections(error) || this.totalCount === 0) throw error;
+      this.options.max = this.totalCount;
+      setTimeout(() => {
+        this.options.max = this.#max;
+      }, REFUSED_PAUSE).unref();
+      return this.connect();
+    }
+  }
+
   // The form in which Prisma's adapter calls it. pg's types allow others.
   override async query(...args: unknown[]): Promise<never> {
-    const client = await this.connect();
+    const client = await this.#acquire();
     let isKept = true;
     try {
       return (await client.query(...(args as [string]))) as never;
