@@ -104,7 +104,8 @@ const apply = async (client: Client, name: string) => {
   await client.query('BEGIN');
   try {
     await client.query(CREATE_RECORDS);
-    await client.query(script.toString());
+    // One by one, because Citus refuses several at once that change its tables.
+    for (const statement of script.toString().split(/;\s*$/m)) await client.query(statement);
     await client.query(RECORD, [randomUUID(), checksum, name]);
     await client.query('COMMIT');
   } catch (error) {
