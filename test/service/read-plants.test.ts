@@ -104,6 +104,15 @@ describe('GET /plants/{id}', () => {
     expect((await service.request('head', '/plants/1').set('If-Match', '"x"')).status).toBe(412);
   });
 
+  test('refuses parameters, which it has none of', async () => {
+    await insert("VALUES (1, 'Fir', NULL)");
+    const response = await get('/plants/1?page=2');
+    expect([response.status, response.body]).toEqual([
+      400,
+      { error: 1005, message: 'The parameter page is not known.' },
+    ]);
+  });
+
   test('concurrent requests share statements, and each gets its own plant', async () => {
     await insert(`SELECT i, 'name ' || i, NULL FROM generate_series(1, 300) i`);
     const responses = await Promise.all(Array.from({ length: 400 }, (_, index) => get(`/plants/${(index % 400) + 1}`)));
