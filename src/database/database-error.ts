@@ -128,7 +128,7 @@ export const isPrivilegeMissing = (error: unknown): boolean => hasCode(/^42501$/
 /** PostgreSQL opens no more connections, for this role or database or at all. */
 export const isOutOfConnections = (error: unknown): boolean => hasCode(/^53300$/)(connectCause(error));
 
-/** A table or view has the name of a new one. */
+/** A table, view, index or sequence has the name of a new one. */
 export const isTableTaken = hasCode(/^42P07$/);
 
 /** The server is a standby, or the role or database is read-only. */

@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Debug as clientNotes } from '@prisma/client/runtime/client';
 import { Debug as adapterNotes, type SqlQuery } from '@prisma/driver-adapter-utils';
-import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
+import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { isLockTimeout, isOutOfConnections, isRowRefusal, toConnectError } from './database-error.ts';
 import { isPooled, sessionUrl } from './database-url.ts';
@@ -20,7 +20,7 @@ export const BULK_STATEMENT_TIMEOUT = 60_000;
 export const BULK_LOCK_TIMEOUT = 60_000;
 /** How long a connection is idle before its other end is asked whether it is still there, in ms. The default of Linux is two hours. */
 const KEEP_ALIVE_DELAY = 10_000;
-export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY };
+const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY };
 
 type PoolOptions = {
   url: string;
@@ -67,7 +67,7 @@ export const CLIENT_CHECK_INTERVAL = 5000;
  * Makes PostgreSQL end a statement whose connection is closed. Only Linux, macOS and BSD support the setting; without it,
  * PostgreSQL notices a lost client when it sends the first row.
  */
-export const endWithClient = async (client: Pick<ClientBase, 'query'>): Promise<void> => {
+export const endWithClient = async (client: ClientBase): Promise<void> => {
   await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_INTERVAL}`).catch(() => {});
 };
 
@@ -112,21 +112,36 @@ const clientWithin = (connectTimeout: number, onConnect: PoolOptions['onConnect'
 /** How long a pool opens no further connections once PostgreSQL has refused one, since it has too many, in ms. */
 const REFUSED_PAUSE = 1000;
 
-/** Unlike pg's own, keeps the connection of a statement that waited too long for a lock or has a row that PostgreSQL rejects. */
+/**
+ * Unlike pg's own, keeps the connection of a statement that waited too long for a lock or has a row that PostgreSQL rejects; and if
+ * PostgreSQL opens no more connections, statements wait for those that are open.
+ */
 class KeepingPool extends Pool {
-  readonly #max = this.options.max;
+  /** The maximum number of connections. That of `options` is lower while PostgreSQL opens no more. */
+  readonly limit = this.options.max;
+  readonly #open = new Set<ClientBase>();
+  #pause: NodeJS.Timeout | undefined;
 
-  /** If PostgreSQL opens no more connections, waits for one of those that the pool has. */
-  async #acquire() {
-    try {
-      return await this.connect();
-    } catch (error) {
-      if (!isOutOfConnections(error) || this.totalCount === 0) throw error;
-      this.options.max = this.totalCount;
-      setTimeout(() => {
-        this.options.max = this.#max;
-      }, REFUSED_PAUSE).unref();
-      return this.connect();
+  constructor(options: PoolConfig) {
+    super(options);
+    this.on('connect', (client) => {
+      this.#open.add(client);
+      client.once('end', () => this.#open.delete(client));
+    });
+  }
+
+  async #acquire(): Promise<PoolClient> {
+    for (;;) {
+      try {
+        return await this.connect();
+      } catch (error) {
+        if (!isOutOfConnections(error) || this.#open.size === 0 || this.ending) throw error;
+        this.options.max = this.#open.size;
+        clearTimeout(this.#pause);
+        this.#pause = setTimeout(() => {
+          this.options.max = this.limit;
+        }, REFUSED_PAUSE).unref();
+      }
     }
   }
 
@@ -150,7 +165,7 @@ class KeepingPool extends Pool {
  * The connection pool. Connections are opened on demand. The caller closes the pool, itself or through
  * `$disconnect`. Through a pooler, the time limits of statements and locks are those of the role (see `assertTimeLimits`).
  */
-export const createPool = (options: PoolOptions): Pool => {
+export const createPool = (options: PoolOptions): Pool & Pick<KeepingPool, 'limit'> => {
   const { url, connections, connectTimeout, statementTimeout, lockTimeout, onConnect } = options;
   const pool = new KeepingPool({
     connectionString: sessionUrl(url),

@@ -8,7 +8,7 @@ import { isPooled } from './database-url.ts';
 const SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit'];
 /** Of the tables of the store, `rate_limits` may be UNLOGGED. */
 const LOGGED_TABLES = ['plants', 'tokens', 'idempotency_keys', '_prisma_migrations'];
-export const TABLES = [...LOGGED_TABLES, 'rate_limits'];
+const TABLES = [...LOGGED_TABLES, 'rate_limits'];
 
 /**
  * A column: the settings of the session and the tables with which a crash can lose confirmed plants, such as `fsync = off`; empty if

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type Client, DatabaseError, escapeIdentifier } from 'pg';
 import { OperationalError } from '../errors.ts';
 import { endWithClient, NO_TIME_LIMITS, withClient } from './database.ts';
-import { isDeadlock, isLockTimeout, isTableTaken } from './database-error.ts';
+import { classifyDatabaseError, isDeadlock, isLockTimeout, isTableTaken, toWriteError } from './database-error.ts';
 import { assertSession } from './database-url.ts';
 import { migrationsFolder, readMigrationState } from './migration-state.ts';
 import { createNamedSchema } from './store-schema.ts';
@@ -42,7 +42,7 @@ export const migrate = async (url: string, onWait: OnWait = () => {}): Promise<s
         `The database lacks migrations (${missing.join(', ')}), and the role in DATABASE_URL may not apply them. ` +
           'As the role that owns the tables, run: plant-store migrate',
       );
-    if (unfinished.length > 0) throw new OperationalError(`${unfinished.join(', ')} ${UNFINISHED}`);
+    if (unfinished.length > 0) throw new OperationalError(`${UNFINISHED} ${unfinished.join(', ')}. ${REMEDY}`);
     await client.query(`SET search_path = ${escapeIdentifier(schema)}; SET lock_timeout = ${LOCK_TIMEOUT}`);
     for (const name of missing) await applyPatiently(client, name, onWait);
     return missing;
@@ -50,8 +50,9 @@ export const migrate = async (url: string, onWait: OnWait = () => {}): Promise<s
 };
 
 /** Prisma's command line applies a migration without a transaction. */
-const UNFINISHED =
-  'was begun by another program and not finished. Undo what it did, then run DELETE FROM _prisma_migrations WHERE finished_at IS NULL (docs/how-to/migrate-and-upgrade.md).';
+const UNFINISHED = "Begun by an older build or Prisma's command line, and not finished:";
+const REMEDY =
+  'Undo what it did, then run DELETE FROM _prisma_migrations WHERE finished_at IS NULL (docs/how-to/migrate-and-upgrade.md).';
 
 /** Polls. CREATE INDEX CONCURRENTLY in the other process would wait for a blocked pg_advisory_lock() to end: a deadlock. */
 const takeLock = async (client: Client, onWait: OnWait) => {
@@ -107,7 +108,9 @@ const apply = async (client: Client, name: string) => {
     // One by one, because Citus refuses several at once that change its tables.
     for (const statement of script.toString().split(/;\s*$/m)) await client.query(statement);
     await client.query(RECORD, [randomUUID(), checksum, name]);
-    await client.query('COMMIT');
+    await client.query('COMMIT').catch((error) => {
+      throw toWriteError(error);
+    });
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});
     throw error;
@@ -117,7 +120,9 @@ const apply = async (client: Client, name: string) => {
 const NAME_TAKEN = 'If it belongs to another program, use another schema: ?schema= in the URL.';
 
 const explain = (error: unknown, name: string): unknown => {
-  if (!(error instanceof DatabaseError)) return error;
+  if (!(error instanceof DatabaseError) || classifyDatabaseError(error) === 'interrupted') return error;
   const advice = isTableTaken(error) ? NAME_TAKEN : 'Fix the cause, and migrate again.';
-  return new OperationalError(`The migration ${name} was undone: ${error.message}. ${advice}`, { cause: error });
+  return new OperationalError(`The migration ${name} was undone: ${error.message.replace(/\.$/, '')}. ${advice}`, {
+    cause: error,
+  });
 };

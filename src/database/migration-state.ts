@@ -16,9 +16,8 @@ export const migrationNames: readonly string[] = readdirSync(migrationsFolder, {
 type AppliedMigration = { name: string };
 type SessionState = { isReadOnly: boolean; weaknesses: string; secured: boolean; denied: string };
 
-const RECORDS = `SELECT migration_name AS name, finished_at IS NOT NULL AS "isFinished"
-  FROM _prisma_migrations WHERE rolled_back_at IS NULL`;
-const FROM_APPLIED = 'FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL';
+const FROM_BEGUN = 'FROM _prisma_migrations WHERE rolled_back_at IS NULL';
+const SELECT_BEGUN = `SELECT migration_name AS name, finished_at IS NOT NULL AS "isFinished" ${FROM_BEGUN}`;
 
 const missingFrom = (applied: AppliedMigration[]): string[] =>
   migrationNames.filter((name) => !applied.some((migration) => migration.name === name));
@@ -33,7 +32,7 @@ export const readMigrationState = async (client: Client, url: string) => {
   assertSchemaUsable('the database', url, facts);
   const schema = storeSchema(url, facts) as string;
   const isNew = facts.tables._prisma_migrations !== schema;
-  const { rows } = isNew ? { rows: [] } : await client.query<AppliedMigration & { isFinished: boolean }>(RECORDS);
+  const { rows } = isNew ? { rows: [] } : await client.query<AppliedMigration & { isFinished: boolean }>(SELECT_BEGUN);
   const ownsTables = facts.tables.plants !== schema || facts.isOwner;
   return {
     schema,
@@ -52,7 +51,7 @@ export const readMigrationState = async (client: Client, url: string) => {
 export const assertReadyToServe = async (client: ClientBase): Promise<string> => {
   const { rows } = await client.query<AppliedMigration & SessionState>(
     `SELECT migration_name AS name, current_setting('transaction_read_only')::boolean AS "isReadOnly", ${DURABILITY}, ${SECURED}, ${DENIED}
-     ${FROM_APPLIED}`,
+     ${FROM_BEGUN} AND finished_at IS NOT NULL`,
   );
   const missing = missingFrom(rows);
   if (missing.length > 0) {

@@ -57,7 +57,7 @@ const WATCHED: Record<string, Watched> = {
   ],
   plant_store_database_connections_limit: [
     'Maximum number of connections to PostgreSQL (DATABASE_CONNECTIONS).',
-    ({ pool }) => pool.options.max,
+    ({ pool }) => pool.limit,
   ],
   plant_store_database_waiting_statements: [
     'Statements waiting for a connection to PostgreSQL.',

@@ -3,7 +3,7 @@ import type { ObservedQueue } from '../batching/batch-queue.ts';
 /** The parts of the service that tell their state. `counts`, `rows`: since the start. */
 type Parts = {
   /** Of database connections. `waitingCount`: the statements that wait for a connection. */
-  pool: Record<'totalCount' | 'idleCount' | 'waitingCount', number> & { options: { max: number } };
+  pool: Record<'limit' | 'totalCount' | 'idleCount' | 'waitingCount', number>;
   server: {
     inUse: () => Record<'requests' | 'lingering', number>;
     /** `connections`: those that are open now, of at most `maxConnections`. */

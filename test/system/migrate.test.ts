@@ -134,8 +134,8 @@ test('a migration that another program has begun is applied once its record is d
   const refused = await migrate();
   expect([refused.code, refused.stderr]).toEqual([
     1,
-    `${name} was begun by another program and not finished. Undo what it did, then run DELETE FROM _prisma_migrations ` +
-      'WHERE finished_at IS NULL (docs/how-to/migrate-and-upgrade.md).\n',
+    `Begun by an older build or Prisma's command line, and not finished: ${name}. Undo what it did, then run DELETE FROM ` +
+      '_prisma_migrations WHERE finished_at IS NULL (docs/how-to/migrate-and-upgrade.md).\n',
   ]);
   await database.query('DELETE FROM _prisma_migrations WHERE finished_at IS NULL');
   expect(await migrate()).toMatchObject({ code: 0, stdout: `Applied: ${name}\n` });
@@ -188,16 +188,60 @@ test('PostgreSQL ends the statement of a migration that was killed, and undoes w
   expect(await migrate()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Applied: /) });
 });
 
-test('a database of the first migration goes on', async () => {
-  await migrate();
-  await database.query('DROP TABLE idempotency_keys');
-  await database.query("DELETE FROM _prisma_migrations WHERE migration_name LIKE '%idempotency_keys'");
-  await database.query("INSERT INTO plants VALUES (1, 'Fir')");
-  expect(await migrate()).toMatchObject({ code: 0, stdout: 'Applied: 20261125000000_idempotency_keys\n' });
-  expect(await database.query('SELECT name, (SELECT count(*) FROM idempotency_keys) AS keys FROM plants')).toEqual([
-    { name: 'Fir', keys: '0' },
+test('a connection that is lost during a statement: the reason, and nothing is applied', async () => {
+  const other = new Client({ connectionString: database.url });
+  await other.connect();
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => other.end());
+  await other.query('BEGIN; CREATE TABLE tokens (id int)');
+  const migrating = migrate();
+  await waitUntil('its end', async () => {
+    const [session] = await database.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+    return session !== undefined;
+  });
+  const { code, stderr } = await migrating;
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^The database is not available: terminating connection due to administrator command\. .*\n$/,
+    ),
   ]);
 });
+
+test('a connection that is lost during the commit: the outcome is unknown, and the next run finds it', async () => {
+  await migrate();
+  await database.query(`
+    DELETE FROM _prisma_migrations WHERE migration_name = '20261125000000_idempotency_keys'; DROP TABLE idempotency_keys;
+    CREATE FUNCTION wait_long() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(600); END';
+    CREATE CONSTRAINT TRIGGER wait_long AFTER INSERT ON _prisma_migrations DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION wait_long()`);
+  const migrating = migrate();
+  await waitUntil('its commit', async () => {
+    const [session] = await database.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND query = 'COMMIT' AND wait_event = 'PgSleep'`);
+    return session !== undefined;
+  });
+  expect((await migrating).stderr).toMatch(
+    /^The connection to the database was lost, so it is unknown whether anything was changed: terminating connection .*\n$/,
+  );
+  await database.query('DROP TRIGGER wait_long ON _prisma_migrations');
+  expect(await migrate()).toMatchObject({ code: 0, stdout: 'Applied: 20261125000000_idempotency_keys\n' });
+});
+
+test.each(['DELETE FROM _prisma_migrations', 'UPDATE _prisma_migrations SET rolled_back_at = now()'])(
+  'a database of the first migration goes on: %s',
+  async (change) => {
+    await migrate();
+    await database.query('DROP TABLE idempotency_keys');
+    await database.query(`${change} WHERE migration_name LIKE '%idempotency_keys'`);
+    await database.query("INSERT INTO plants VALUES (1, 'Fir')");
+    expect(await migrate()).toMatchObject({ code: 0, stdout: 'Applied: 20261125000000_idempotency_keys\n' });
+    expect(await database.query('SELECT name, (SELECT count(*) FROM idempotency_keys) AS keys FROM plants')).toEqual([
+      { name: 'Fir', keys: '0' },
+    ]);
+  },
+);
 
 test('a database with the migrations from before 1.0 has all that this release needs, and keeps its search index', async () => {
   await migrate();

@@ -107,7 +107,7 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   ],
   'RequestLimits lockTimeout': ['src/plants/locked-plants.test.ts', 'as long again as it waits for its lock'],
   'database/migrate.ts LOCK_TIMEOUT': ['test/system/migrate.test.ts', 'waits for a lock at most 2 s at a time'],
-  'database/database.ts REFUSED_PAUSE': ['test/service/health.test.ts', 'PostgreSQL opens no more'],
+  'database/database.ts REFUSED_PAUSE': ['test/service/out-of-connections.test.ts', 'until PostgreSQL opens more'],
   'database/database.ts NOTES': ['test/service/prisma.test.ts', 'values of statements that are done'],
   'database/database.ts MAX_NOTED': ['test/service/prisma.test.ts', 'values of statements that are done'],
   'imports/read-json.ts ARRAY_SEPARATORS': ['src/imports/read-json.test.ts', 'as many plants as fit'],
