@@ -54,7 +54,7 @@ const UNFINISHED = "Begun by an older build or Prisma's command line, and not fi
 const REMEDY =
   'Undo what it did, then run DELETE FROM _prisma_migrations WHERE finished_at IS NULL (docs/how-to/migrate-and-upgrade.md).';
 
-/** Polls. CREATE INDEX CONCURRENTLY in the other process would wait for a blocked pg_advisory_lock() to end: a deadlock. */
+/** Polls. A blocked pg_advisory_lock() would hold up each CREATE INDEX CONCURRENTLY, such as that of the search index. */
 const takeLock = async (client: Client, onWait: OnWait) => {
   const isTaken = async () => {
     const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [

@@ -75,7 +75,7 @@ test('waits for a lock at most 2 s at a time, so that others get through, until 
   }
 });
 
-test('waiting for another migration does not block its CREATE INDEX CONCURRENTLY', async () => {
+test('waiting for another migration does not hold up a CREATE INDEX CONCURRENTLY', async () => {
   const other = new Client({ connectionString: database.url });
   other.on('error', () => {});
   await other.connect();
