@@ -2,12 +2,14 @@
 // node prisma-engine.ts URL diff: prints the SQL that would make a database as prisma/schema.prisma describes it, as
 // `prisma migrate diff --from-url URL --to-schema prisma/schema.prisma --script` does.
 // node prisma-engine.ts URL status: prints as JSON how the migrations differ from those of the database, as `prisma migrate status` does.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from '@prisma/driver-adapter-utils';
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
+import { migrationNames, migrationsFolder } from '../../src/database/migration-state.ts';
 
 /** PostgreSQL's internal type "char", which the driver adapter rejects and the engine requires for these columns. */
 const INTERNAL_CHAR = 18;
@@ -60,18 +62,14 @@ const diff = async () => {
   return (await engine.diff({ from, to, filters, script: true, exitCode: null })).stdout ?? '';
 };
 
-const folder = new URL('../../prisma/migrations/', import.meta.url);
-const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+const read = (...path: string[]) => readFileSync(join(migrationsFolder, ...path), 'utf8');
 const migrationsList = {
-  baseDir: folder.pathname,
-  lockfile: { path: 'migration_lock.toml', content: readFileSync(new URL('migration_lock.toml', folder), 'utf8') },
+  baseDir: migrationsFolder,
+  lockfile: { path: 'migration_lock.toml', content: read('migration_lock.toml') },
   shadowDbInitScript: '',
-  migrationDirectories: names.map(({ name }) => ({
-    path: name,
-    migrationFile: {
-      path: 'migration.sql',
-      content: { tag: 'ok', value: readFileSync(new URL(`${name}/migration.sql`, folder), 'utf8') } as const,
-    },
+  migrationDirectories: migrationNames.map((path) => ({
+    path,
+    migrationFile: { path: 'migration.sql', content: { tag: 'ok', value: read(path, 'migration.sql') } as const },
   })),
 };
 
