@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   createRemoteJWKSet,
   customFetch,
@@ -11,7 +12,7 @@ import {
 } from 'jose';
 import type { Logger } from 'pino';
 import { StoreError } from '../errors.ts';
-import { type CheckedToken, dateOf, hashTokenText, SCOPES } from './token.ts';
+import { type CheckedToken, dateOf, SCOPES } from './token.ts';
 
 /** Asymmetric algorithms only. With a shared secret, every verifier could also sign tokens (RFC 8725 §3.1). */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
@@ -129,7 +130,7 @@ const scopesOf = (claims: unknown[]) => {
  * Names of other tokens contain no colon. If the subject is long or has unusual characters, its hash is logged instead.
  */
 const nameOf = (sub: string) =>
-  /^[\w.@:|/+=-]{1,128}$/.test(sub) ? `jwt:${sub}` : `jwt:#${hashTokenText(sub).toString('base64url')}`;
+  /^[\w.@:|/+=-]{1,128}$/.test(sub) ? `jwt:${sub}` : `jwt:#${hash('sha256', sub, 'base64url')}`;
 
 /** The age, in ms, from which keys are refreshed in the background, so that a withdrawn key does not stay valid. */
 const REFRESH_AGE = 300_000;

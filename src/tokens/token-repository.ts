@@ -20,7 +20,8 @@ const epoch = (column: string) => Prisma.raw(`(extract(epoch FROM (${column})) *
 
 const HOUR = Prisma.raw("date_trunc('hour', now(), 'UTC')");
 
-const columns = (hash: string, expiresAt: string) => Prisma.sql`name, ${Prisma.raw(hash)} AS hash, scopes,
+const columns = (hash: string, expiresAt: string) => Prisma.sql`
+  name, encode(${Prisma.raw(hash)}, 'hex') AS hash, scopes,
   ${epoch('created_at')} AS "createdAt", ${epoch(expiresAt)} AS "expiresAt", ${epoch('revoked_at')} AS "revokedAt",
   ${epoch('last_used_at')} AS "lastUsedAt", last_used_at IS NOT DISTINCT FROM ${HOUR} AS "isUseNoted"`;
 
@@ -28,12 +29,13 @@ const CURRENT = columns('hash', 'expires_at');
 const PREVIOUS = columns('previous_hash', 'least(expires_at, previous_expires_at)');
 
 export const createTokenRepository = ({ database }: { database: Database }) => {
-  const findByHashes = async (hashes: Uint8Array<ArrayBuffer>[]): Promise<Token[]> =>
-    (
-      await database.$queryRaw<Row[]>`
-        SELECT ${CURRENT} FROM tokens WHERE hash = ANY(${hashes}::bytea[])
-        UNION ALL SELECT ${PREVIOUS} FROM tokens WHERE previous_hash = ANY(${hashes}::bytea[])`
-    ).map(toToken);
+  const findByHashes = async (hashes: string[]): Promise<Token[]> => {
+    const bytes = hashes.map((hash) => Buffer.from(hash, 'hex'));
+    const rows = await database.$queryRaw<Row[]>`
+      SELECT ${CURRENT} FROM tokens WHERE hash = ANY(${bytes}::bytea[])
+      UNION ALL SELECT ${PREVIOUS} FROM tokens WHERE previous_hash = ANY(${bytes}::bytea[])`;
+    return rows.map(toToken);
+  };
   const exists = async (name: string) =>
     (await database.$queryRaw<unknown[]>`SELECT 1 FROM tokens WHERE name = ${name}`).length > 0;
   return {
@@ -45,7 +47,7 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
       try {
         await database.$executeRaw`
           INSERT INTO tokens (name, hash, scopes, created_at, expires_at)
-          VALUES (${name}, ${hashTokenText(text)}::bytea, ${[...scopes]}::text[], now(),
+          VALUES (${name}, decode(${hashTokenText(text)}, 'hex'), ${[...scopes]}::text[], now(),
             to_timestamp(${expiresAt?.getTime() ?? null}::float8 / 1000))`;
       } catch (error) {
         if (isUniqueViolation(error)) throw new OperationalError(`A token named "${name}" already exists.`);
@@ -55,12 +57,12 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
     },
     /** @returns the existing tokens, in any order */
     findByHashes,
-    findByHash: async (hash: Uint8Array<ArrayBuffer>): Promise<Token | null> => (await findByHashes([hash]))[0] ?? null,
+    findByHash: async (hash: string): Promise<Token | null> => (await findByHashes([hash]))[0] ?? null,
     list: async (): Promise<Token[]> =>
       (await database.$queryRaw<Row[]>`SELECT ${CURRENT} FROM tokens ORDER BY created_at, name`).map(toToken),
     /** Only for a token that was never given to anyone. Otherwise use `revoke`. */
     undoCreate: async (text: string): Promise<void> => {
-      await database.$executeRaw`DELETE FROM tokens WHERE hash = ${hashTokenText(text)}::bytea`;
+      await database.$executeRaw`DELETE FROM tokens WHERE hash = decode(${hashTokenText(text)}, 'hex')`;
     },
     /**
      * Gives a token another text. The one before is valid for another `overlap` ms; one from before that no longer.
@@ -69,7 +71,7 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
     rotate: async (name: string, overlap: number): Promise<string | undefined> => {
       const text = generateTokenText();
       const count = await database.$executeRaw`
-        UPDATE tokens SET hash = ${hashTokenText(text)}::bytea, previous_hash = hash,
+        UPDATE tokens SET hash = decode(${hashTokenText(text)}, 'hex'), previous_hash = hash,
           previous_expires_at = now() + ${overlap}::float8 * interval '1 millisecond'
         WHERE name = ${name} AND revoked_at IS NULL AND coalesce(expires_at > now(), TRUE)`;
       return count > 0 ? text : undefined;
@@ -78,7 +80,7 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
     undoRotate: async (text: string): Promise<void> => {
       await database.$executeRaw`
         UPDATE tokens SET hash = previous_hash, previous_hash = NULL, previous_expires_at = NULL
-        WHERE hash = ${hashTokenText(text)}::bytea`;
+        WHERE hash = decode(${hashTokenText(text)}, 'hex')`;
     },
     exists,
     /** Deletes a revoked token, so that its name is free. @returns whether there was one */

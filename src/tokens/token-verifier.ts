@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { BatchLimits, ObserveQueue } from '../batching/batch-queue.ts';
@@ -32,7 +31,6 @@ type TokenVerifierOptions = {
   verifyJwt?: ((text: string) => Promise<CheckedToken | undefined>) | undefined;
 };
 
-type Hash = Uint8Array<ArrayBuffer>;
 /** `trustedUntil`: in ms of the monotonic clock. */
 type KnownToken = { token: CheckedToken; trustedUntil: number };
 
@@ -45,12 +43,9 @@ export const createTokenVerifier = ({
   verifyJwt,
 }: TokenVerifierOptions): VerifyToken => {
   /** Concurrent lookups share a statement. */
-  const findEach = async (hashes: Hash[]) => {
-    const found = new Map((await tokens.findByHashes(hashes)).map((token) => [keyOf(token.hash), token]));
-    return hashes.map((hash) => {
-      const token = found.get(keyOf(hash));
-      return token && timingSafeEqual(token.hash, hash) ? token : undefined;
-    });
+  const findEach = async (hashes: string[]) => {
+    const found = new Map((await tokens.findByHashes(hashes)).map((token) => [token.hash, token]));
+    return hashes.map((hash) => found.get(hash));
   };
   // Lookups of other tokens must not delay those that were found before, which have a queue of their own.
   const lookUpKnown = createLookUpQueue(findEach, { limits: limits.tokens, observe });
@@ -61,11 +56,12 @@ export const createTokenVerifier = ({
     observe,
   });
   let pausedUntil = 0;
+  /** By the hash of their texts, as `checks`. */
   const known = new LRUCache<string, KnownToken>({ max: MAX_KNOWN_TOKENS });
 
   const checks = new Map<string, Promise<CheckedToken | undefined>>();
 
-  const check = async (text: string, hash: Hash, isKnown: boolean) => {
+  const check = async (text: string, hash: string, isKnown: boolean) => {
     const lookUp = isKnown ? lookUpKnown : lookUpNew;
     const token = await (TOKEN_PATTERN.test(text) ? lookUp(hash) : verifyJwt?.(text));
     const isFirstUse = token?.isUseNoted === false && tokenState(token) === 'valid';
@@ -74,24 +70,21 @@ export const createTokenVerifier = ({
         pausedUntil = performance.now() + NOTE_PAUSE;
         logger?.warn({ err: error }, 'the last use of a token could not be noted');
       });
-    if (token) known.set(keyOf(hash), { token, trustedUntil: performance.now() + TRUST_DURATION });
+    if (token) known.set(hash, { token, trustedUntil: performance.now() + TRUST_DURATION });
     return token;
   };
   /** Concurrent requests with the same token share a check. */
-  const checkOnce = (text: string, hash: Hash, isKnown: boolean) => {
-    const key = keyOf(hash);
-    const checking = checks.get(key) ?? check(text, hash, isKnown).finally(() => checks.delete(key));
-    checks.set(key, checking);
+  const checkOnce = (text: string, hash: string, isKnown: boolean) => {
+    const checking = checks.get(hash) ?? check(text, hash, isKnown).finally(() => checks.delete(hash));
+    checks.set(hash, checking);
     return checking;
   };
 
   return async (text, again) => {
     const hash = hashTokenText(text);
-    const before = known.get(keyOf(hash));
+    const before = known.get(hash);
     const isTrusted = !again && before && performance.now() <= before.trustedUntil;
     const token = isTrusted ? before.token : await checkOnce(text, hash, before !== undefined || again !== undefined);
     return token && { name: token.name, scopes: token.scopes, state: tokenState(token) };
   };
 };
-
-const keyOf = (hash: Uint8Array) => Buffer.from(hash).toString('latin1');

@@ -43,7 +43,7 @@ test('token create prints only the token to standard output, and stores its hash
   expect(stdout).toMatch(/^plant_[\w-]{43}\n$/);
   expect(stderr).toContain(`Authorization: Bearer ${stdout.trim()}`);
   const [row] = await database.query("SELECT * FROM tokens WHERE name = 'ci@example.org'");
-  expect(row?.hash).toEqual(Buffer.from(hashTokenText(stdout.trim())));
+  expect(row?.hash).toEqual(Buffer.from(hashTokenText(stdout.trim()), 'hex'));
   expect(row?.scopes).toEqual(['plants:read', 'plants:write']);
   const days = (Number(row?.expires_at) - Number(row?.created_at)) / 86_400_000;
   expect(days).toBeCloseTo(30, 1);
