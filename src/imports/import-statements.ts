@@ -28,10 +28,14 @@ export const INSERT_FREE = {
 /** The temporary table of a large import. */
 export const STAGED_ROWS: RowSource = { from: 'pg_temp.import_rows AS rows', values: [] };
 export const CREATE_STAGED_ROWS = 'CREATE TEMPORARY TABLE import_rows (line bigint, id bigint, name text, tag text)';
-/** Stores the first staged row of each id, or fails if one is taken. ON CONFLICT would take PostgreSQL nearly twice as long. */
-export const INSERT_STAGED_ROWS = `
+const FIRST_STAGED_ROWS = '(SELECT DISTINCT ON (id) * FROM pg_temp.import_rows ORDER BY id, line) AS rows';
+/**
+ * Stores the first staged row of each id, or fails if one is taken. ON CONFLICT would take PostgreSQL nearly twice as long, and
+ * DISTINCT ON, where no id is repeated, a tenth longer.
+ */
+export const insertStagedRows = ({ repeated }: { repeated: number }): string => `
   INSERT INTO plants (id, name, tag)
-  SELECT id, name, tag FROM (SELECT DISTINCT ON (id) * FROM pg_temp.import_rows ORDER BY id, line) AS firsts ORDER BY id`;
+  SELECT id, name, tag FROM ${repeated > 0 ? FIRST_STAGED_ROWS : STAGED_ROWS.from} ORDER BY id`;
 export const COPY_STAGED_ROWS = 'COPY pg_temp.import_rows FROM STDIN';
 
 export const toCopyText = (rows: readonly PlantRow[]): string => {

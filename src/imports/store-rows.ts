@@ -11,7 +11,7 @@ import {
   FIRST_ROWS,
   INDEX_FIRST_ROWS,
   INSERT_FREE,
-  INSERT_STAGED_ROWS,
+  insertStagedRows,
   type RowSource,
   SELECT_FIRST_ROW,
   STAGED_ROWS,
@@ -76,7 +76,7 @@ const tryToStore = async (
     return { ...expected, errors: [...found.repeatedErrors, ...found.takenErrors] };
   }
   // A trigger may leave some out.
-  const insertStaged = async () => (await session.query(INSERT_STAGED_ROWS)).rowCount === expected.created;
+  const insertStaged = async () => (await session.query(insertStagedRows(found))).rowCount === expected.created;
   const isFree = source === STAGED_ROWS && found.taken === 0;
   if (isFree && (await storeAll(session, insertStaged))) {
     await session.commit();
