@@ -15,8 +15,7 @@ type RetryOptions = {
 };
 
 /**
- * Gives each change an Idempotency-Key, unless it has one, and sends requests again that got 503, 429, 409 while the first request
- * with the key is in progress, or no response. The last response or error is the result. Changes of many plants are sent once.
+ * Gives each change an Idempotency-Key, unless it has one, and sends requests again that got 503, 429 or no response. The last response or error is the result. Changes of many plants are sent once.
  */
 export const createRetryingFetch =
   ({ fetch, pause = wait, random = Math.random }: RetryOptions): Fetch =>
@@ -59,9 +58,8 @@ const changesMany = ({ method, url }: Request) => {
 
 /** In ms; undefined if the request is not to be sent again. */
 const pauseAskedBy = ({ status, headers }: Response): number | undefined => {
-  const seconds = headers.get('Retry-After');
-  const isTemporary = status === 503 || status === 429 || (status === 409 && seconds !== null);
-  return isTemporary ? 1000 * (Number(seconds) || 0) : undefined;
+  const isTemporary = status === 503 || status === 429;
+  return isTemporary ? 1000 * (Number(headers.get('Retry-After')) || 0) : undefined;
 };
 
 /** Not `crypto.randomUUID`, which browsers have only on pages that came over HTTPS. */

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { isRowRefusal, isUniqueViolation } from '../database/database-error.ts';
+import { isRowRefusal, isUniqueViolation, originalMessage } from '../database/database-error.ts';
 import type { ExpiredRows } from '../database/sweep.ts';
 import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
@@ -65,7 +65,7 @@ export const createStoredResponses = ({ database, retention }: { database: Datab
           return row;
         } catch (error) {
           if (isTooLong(error)) throw new StoreError('keyNotSupported', undefined, { cause: error });
-          if (!isUniqueViolation(error) || attempt === MAX_ATTEMPTS) throw error;
+          if (!isKeyTaken(error) || attempt === MAX_ATTEMPTS) throw error;
         }
         const list = byteaArray(keys.map(({ key }) => key));
         // In the order of keys, so that concurrent statements do not deadlock.
@@ -94,7 +94,11 @@ export const readResponse = (keyed: KeyedRequest, { matches, ...response }: Keye
 };
 
 const isTooLong = (error: unknown) =>
-  isRowRefusal(error) && (error as Error).message.includes('idempotency_keys_answer_check');
+  isRowRefusal(error) && originalMessage(error).includes('idempotency_keys_answer_check');
+
+/** Plants may have unique columns, too: an operator's. */
+const isKeyTaken = (error: unknown) =>
+  isUniqueViolation(error) && originalMessage(error).includes('idempotency_keys_pkey');
 
 /** Bytes in PostgreSQL's notation (manual §8.4.1). */
 const bytea = (hex: string): string => `\\x${hex}`;

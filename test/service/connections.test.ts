@@ -197,7 +197,7 @@ test('a request in progress is not cut off before the delay of a stop has passed
 });
 
 test('a service that stops accepts requests for SHUTDOWN_DELAY and reports that it is not ready', async () => {
-  service = await start({ SHUTDOWN_DELAY: '3' });
+  service = await start({ SHUTDOWN_DELAY: '3', METRICS_PORT: '0' });
   const idle = await openUsed();
   const stopped = service.stopServer();
   const ready = await service.agent.get('/readyz');
@@ -205,6 +205,7 @@ test('a service that stops accepts requests for SHUTDOWN_DELAY and reports that 
     503,
     { error: 1504, message: 'The service is stopping. Send requests to another instance.' },
   ]);
+  expect((await service.metrics()).text).toMatch(/^plant_store_ready 0$/m);
   const post = await service.post({ id: 1, name: 'Fir' });
   expect([post.status, post.headers.connection]).toEqual([200, 'close']);
   expect(await service.stored(1n)).toBeDefined();

@@ -125,6 +125,16 @@ test('expired keys that are used again take a few statements, however many there
   expect(store.statements() - before).toBe(3);
 });
 
+test('a name that an operator wants to be unique is not mistaken for a key that is taken: no statement is sent twice', async () => {
+  const [store] = stores as [ReturnType<typeof connect>];
+  await database.query('ALTER TABLE plants ADD UNIQUE (name)');
+  const [first, ...others] = await store.create(0);
+  expect([first, new Set(others.map((error) => error instanceof Error))]).toEqual([undefined, new Set([true])]);
+  // The batch, then its halves, down to single plants; one asks whether the table is distributed.
+  expect(store.statements()).toBe(2 * BATCH);
+  expect(await countKeys()).toBe(1);
+});
+
 test('expired keys that another store is deleting are left to it', async () => {
   const [store] = stores as [ReturnType<typeof connect>];
   for (let batch = 0; batch < 20; batch++) await store.create(batch * BATCH);
