@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client, ClientBase } from 'pg';
 import { StoreError } from '../errors.ts';
+import { isPrivilegeMissing } from './database-error.ts';
 import { DENIED, DURABILITY, readFacts, SECURED, uses } from './inspect-database.ts';
 import { assertSchemaUsable, storeSchema } from './store-schema.ts';
 
@@ -49,10 +50,14 @@ export const readMigrationState = async (client: Client, url: string) => {
  * @throws an error of the driver if the database cannot be reached or written to
  */
 export const assertReadyToServe = async (client: ClientBase): Promise<string> => {
-  const { rows } = await client.query<AppliedMigration & SessionState>(
-    `SELECT migration_name AS name, current_setting('transaction_read_only')::boolean AS "isReadOnly", ${DURABILITY}, ${SECURED}, ${DENIED}
-     ${FROM_BEGUN} AND finished_at IS NOT NULL`,
-  );
+  const { rows } = await client
+    .query<AppliedMigration & SessionState>(
+      `SELECT migration_name AS name, current_setting('transaction_read_only')::boolean AS "isReadOnly", ${DURABILITY}, ${SECURED}, ${DENIED}
+       ${FROM_BEGUN} AND finished_at IS NOT NULL`,
+    )
+    .catch((error) => {
+      throw isPrivilegeMissing(error) ? roleLacks('SELECT on _prisma_migrations') : error;
+    });
   const missing = missingFrom(rows);
   if (missing.length > 0) {
     const cause = new Error(`Missing migrations: ${missing.join(', ')}`);
@@ -61,13 +66,13 @@ export const assertReadyToServe = async (client: ClientBase): Promise<string> =>
   // A write, which changes nothing here, fails with the reason.
   if (rows.some(({ isReadOnly }) => isReadOnly)) await client.query('DELETE FROM plants WHERE FALSE');
   const { denied, secured, weaknesses = '' } = rows[0] ?? {};
-  if (denied) {
-    const message = `The role of the service lacks ${denied}, or there is no such table.`;
-    throw new StoreError('databaseNotMigrated', message);
-  }
+  if (denied) throw roleLacks(denied);
   if (secured) await assertPolicies(client);
   return weaknesses;
 };
+
+const roleLacks = (privileges: string) =>
+  new StoreError('databaseNotMigrated', `The role of the service lacks ${privileges}, or there is no such table.`);
 
 /** Without a policy for a command, row-level security hides all rows from it: lists would be empty, and no plant deleted. */
 const assertPolicies = async (client: ClientBase) => {

@@ -122,6 +122,9 @@ describe('GET /livez and GET /readyz', () => {
     await query('ALTER TABLE tokens RENAME TO other');
     expect(await ready()).toEqual([503, 'The role of the service lacks SELECT on tokens, or there is no such table.']);
     await query('ALTER TABLE other RENAME TO tokens');
+    await query(`REVOKE SELECT ON _prisma_migrations FROM ${role}`);
+    const unread = 'The role of the service lacks SELECT on _prisma_migrations, or there is no such table.';
+    expect(await ready()).toEqual([503, unread]);
   });
 
   testUnless(
