@@ -1,8 +1,9 @@
 #!/usr/bin/env -S node --max-old-space-size=1024 --max-semi-space-size=32
 // bin/launch.js passes these options too. --max-semi-space-size=32 bears many clients (record 0034).
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import tls from 'node:tls';
+import { parseEnv } from 'node:util';
 import { writeWhole } from './commands/output.ts';
 import { runProgram } from './commands/run-program.ts';
 import { homeFolder, projectFolder } from './commands/with-database.ts';
@@ -10,19 +11,25 @@ import { variableNames } from './config/config.ts';
 
 // No other file reads the environment.
 const envFile = join(homeFolder, '.env');
-const given = Object.keys(process.env);
-try {
-  // Python's virtual environments are often folders of this name.
-  if (statSync(envFile, { throwIfNoEntry: false })?.isDirectory() === false) process.loadEnvFile(envFile);
-} catch (error) {
-  process.stderr.write(`${envFile} cannot be read: ${(error as Error).message}.\n`);
-  process.exit(1);
+const readEnvFile = () => {
+  try {
+    // Python's virtual environments are often folders of this name.
+    if (statSync(envFile, { throwIfNoEntry: false })?.isDirectory() !== false) return {};
+    // Drops a byte order mark. `process.loadEnvFile` would take it for a part of the first name.
+    return parseEnv(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(envFile)));
+  } catch (error) {
+    process.stderr.write(`${envFile} cannot be read: ${(error as Error).message}.\n`);
+    process.exit(1);
+  }
+};
+const fromFile: string[] = [];
+for (const [name, value] of Object.entries(readEnvFile())) {
+  // An installed package may be run in a folder of somebody else, whose URLs and proxies must not get a token.
+  const isOurs = /^(OTEL|PG)/.test(name) || variableNames.some((known) => known === name);
+  if (process.env[name] !== undefined || !(isOurs || homeFolder === projectFolder)) continue;
+  process.env[name] = value;
+  fromFile.push(name);
 }
-const fromFile = Object.keys(process.env).filter((name) => !given.includes(name));
-// An installed package may be run in a folder of somebody else, whose URLs and proxies must not get a token.
-if (homeFolder !== projectFolder)
-  for (const name of fromFile)
-    if (!/^(OTEL|PG)/.test(name) && !variableNames.some((known) => known === name)) delete process.env[name];
 // Only the connections without options of their own would follow it.
 delete process.env.PGOPTIONS;
 // The embedded PostgreSQL has no TLS.

@@ -37,11 +37,12 @@ export const serve = async (config: Config): Promise<void> => {
     const server =
       config.workers === 1
         ? await createService({ config, databaseUrl, ...log })
-        : createWorkers({ count: config.workers, databaseUrl, logger, metrics: config.metrics });
+        : createWorkers({ count: config.workers, databaseUrl, logger, metrics: config.metrics, stopSignal });
     const port = await server.start();
-    const url = baseUrl({ ...config, port });
-    logger.info({ pid: process.pid, host: config.host, port, basePath: config.basePath }, 'listening');
-    if (!isProduction) announce(url, token);
+    if (port !== undefined) {
+      logger.info({ pid: process.pid, host: config.host, port, basePath: config.basePath }, 'listening');
+      if (!isProduction) announce(baseUrl({ ...config, port }), token);
+    }
     const { signal, stopped } = await stopSignal;
     logger.info({ signal }, 'stopping');
     await server.stop();

@@ -12,14 +12,24 @@ import { createMetricsServer } from '../observability/metrics-server.ts';
 const REPLACEMENT_DELAY = 1000;
 const MAX_REPLACEMENT_DELAY = 60_000;
 
-type WorkersOptions = { count: number | 'auto'; databaseUrl: string; logger: Logger; metrics: Config['metrics'] };
+type WorkersOptions = {
+  count: number | 'auto';
+  databaseUrl: string;
+  logger: Logger;
+  metrics: Config['metrics'];
+  /** Resolves when this process has the signal to stop, which its workers may have got, too. */
+  stopSignal: Promise<unknown>;
+};
 
 /**
  * Several processes on one port (node:cluster). Each is a complete service with its own queues and database connections.
  * This process starts and stops them, replaces those that die, and serves the metrics of all.
  */
-export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOptions) => {
+export const createWorkers = ({ count, databaseUrl, logger, metrics, stopSignal }: WorkersOptions) => {
   let stopping = false;
+  void stopSignal.then(() => {
+    stopping = true;
+  });
   const workerCount = count === 'auto' ? availableParallelism() : count;
   const read = async () => (await import('../observability/workers-metrics.ts')).readWorkersMetrics(workerCount);
   const metricsServer = metrics && createMetricsServer({ ...metrics, read, assertReady: assertWorkersReady, logger });
@@ -53,13 +63,17 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
     if (!stopping) void replaceOnExit(fork(), count);
   };
 
-  /** @throws {OperationalError} if the worker exits before it listens; after that it is replaced */
-  const startWorker = async (): Promise<number> => {
+  /**
+   * @returns its port, or undefined if the signal to stop ended it
+   * @throws {OperationalError} if the worker exits before it listens; after that it is replaced
+   */
+  const startWorker = async (): Promise<number | undefined> => {
     const worker = fork();
     const [address] = await Promise.race([once(worker, 'listening'), once(worker, 'exit')]);
-    if (typeof address?.port !== 'number') throw new OperationalError('A worker did not start; see its output above.');
-    void replaceOnExit(worker);
-    return address.port;
+    const port: number | undefined = address?.port;
+    if (port === undefined && !stopping) throw new OperationalError('A worker did not start; see its output above.');
+    if (port !== undefined) void replaceOnExit(worker);
+    return port;
   };
 
   /** Each worker answers its requests in flight and exits. */
@@ -73,12 +87,12 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics }: WorkersOp
   };
 
   return {
-    /** Resolves when all listen; stops them if one does not. @returns the port that they share */
-    start: async (): Promise<number> => {
+    /** Resolves when all listen; stops them if one does not. @returns the port that they share; see `startWorker` */
+    start: async (): Promise<number | undefined> => {
       try {
         await metricsServer?.start();
-        const [port = 0] = await Promise.all(Array.from({ length: workerCount }, startWorker));
-        return port;
+        const ports = await Promise.all(Array.from({ length: workerCount }, startWorker));
+        return ports.find(Boolean);
       } catch (error) {
         await stop();
         throw error;

@@ -10,6 +10,7 @@ import {
   origins,
   proxies,
   rate,
+  SSL_MODES,
   trustedUrl,
   wholeNumber,
 } from './variable-kinds.ts';
@@ -95,9 +96,6 @@ export const defaultOf = (name: VariableName): string => {
 
 /** @returns what a variable must be, in the words of its error; undefined if it may be anything */
 export const expected = (name: VariableName): string | undefined => variables.shape[name].description;
-
-/** What the driver knows, and libpq's `allow`: TLS is used only if `sslmode` of the URL says so. */
-const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /**
  * Reads the configuration from an environment. Empty variables count as not set.

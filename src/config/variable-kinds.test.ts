@@ -59,12 +59,13 @@ describe('databaseUrl', () => {
   test.each([
     '?SSLMODE=verify-full',
     '?sslmode=',
+    '?sslmode=verify_full',
     '?a=b&sslRootCert=/a.crt',
     '?ssl-mode=REQUIRED',
     '?sslaccept=strict',
     '?requiressl=1',
     '?tls=true',
-  ])('%s would not encrypt, so it is wrong', (query) => {
+  ])('%s might not encrypt, so it is wrong', (query) => {
     expect(() => read(`postgresql://host/db${query}`)).toThrow();
     expect(url.description).toMatch(/TLS by \?sslmode=, in lower case/);
   });

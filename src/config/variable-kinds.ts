@@ -78,11 +78,16 @@ const isSchemaPossible = (text: string): boolean => {
   return !schema.startsWith('pg_') && Buffer.byteLength(schema) <= 63;
 };
 
-/** The driver would ignore these, and not encrypt. */
+/** What the driver knows, and libpq's `allow`. It takes any other for no encryption in PGSSLMODE, and for `verify-full` in a URL. */
+export const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+
+/** Of these, the driver would ignore most, and not encrypt. */
 const isTlsMisspelled = (text: string): boolean =>
   [...new URL(text).searchParams].some(
     ([name, value]) =>
-      OTHER_SSL_MODE.test(name) || (/^ssl/i.test(name) && (name !== name.toLowerCase() || value === '')),
+      OTHER_SSL_MODE.test(name) ||
+      (/^ssl/i.test(name) && (name !== name.toLowerCase() || value === '')) ||
+      (name === 'sslmode' && !SSL_MODES.includes(value)),
   );
 
 const SYSTEM_AUTHORITIES = /([?&])sslrootcert=system(?=&|$)/;
@@ -116,7 +121,7 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
         'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40); the name of the database has ' +
         'none of / ? # @. There must be one host, no service and no target_session_attrs: for several servers, use an address that leads ' +
         'to the primary, such as that of a proxy. A schema is named by ?schema= (at most 63 bytes, and not pg_…), and TLS by ?sslmode=, in lower ' +
-        'case and not empty',
+        `case: ${SSL_MODES.join(', ')}`,
     );
 
 /** A URL of a service that is called over HTTP. Platforms that export over gRPC set one without a scheme. */

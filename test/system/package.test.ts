@@ -143,12 +143,20 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
     });
 
     test('reads settings from .env in the current folder, but no URL that would get a token', async () => {
-      writeFileSync(path('empty', '.env'), 'LOG_LEVEL=warn\nPLANT_STORE_URL=http://localhost:1\n');
+      // As Windows editors write it.
+      writeFileSync(path('empty', '.env'), '\ufeffLOG_LEVEL=warn\r\nPLANT_STORE_URL=http://localhost:1\r\n');
       const { stdout } = await run('empty', node, [program(), 'config'], { LOG_LEVEL: undefined });
       const { stderr } = await run('empty', node, [program(), 'count', '--token-file', 'token'], {});
       rmSync(path('empty', '.env'));
       expect(stdout).toContain('LOG_LEVEL=warn  # .env\n');
       expect(stderr).toContain('--token-file needs --url');
+    });
+
+    test('refuses a .env that is no text in UTF-8', async () => {
+      writeFileSync(path('empty', '.env'), Buffer.from('\ufeffLOG_LEVEL=warn\r\n', 'utf16le'));
+      const { code, stderr } = await command('config');
+      rmSync(path('empty', '.env'));
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/\.env cannot be read: .*utf-8\.\n$/)]);
     });
 
     test('serves with workers until SIGTERM', async () => {

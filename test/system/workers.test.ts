@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { beforeEach, expect, test } from '@jest/globals';
 import { scrape } from '../support/scrape.ts';
 import type { StoreProcess } from '../support/store-process.ts';
-import { runCommand, startStore } from '../support/store-process.ts';
+import { runCommand, spawnCommand, startStore } from '../support/store-process.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -121,6 +122,18 @@ test('both workers refuse a revoked token after at most 5 seconds', async () => 
   expect(acceptedAt - revokedAt).toBeLessThan(5000);
   const statuses = await Promise.all(Array.from({ length: 20 }, () => post()));
   expect(new Set(statuses)).toEqual(new Set([401]));
+});
+
+test('a signal to all processes while the workers start is a clean stop', async () => {
+  await store.stop();
+  const starting = spawnCommand(['serve'], { DATA_DIR: folder.path, WORKERS: '2', PORT: '0' });
+  const exited = once(starting, 'exit');
+  let output = '';
+  for (const stream of [starting.stdout, starting.stderr]) stream?.on('data', (chunk) => (output += chunk));
+  await waitUntil('two workers', () => output.match(/"worker started"/g)?.length === 2);
+  process.kill(-(starting.pid ?? 0), 'SIGTERM');
+  expect(await exited).toEqual([0, null]);
+  expect(output).not.toMatch(/did not start|a worker died|"listening"/);
 });
 
 test('a worker that hangs is gone when the time to stop is over', async () => {
