@@ -1,6 +1,7 @@
 import { addAbortListener } from 'node:events';
 import type { Config } from '../config/config.ts';
 import { BULK_LOCK_TIMEOUT, COMMAND_CONNECT_TIMEOUT } from '../database/database.ts';
+import { DatabaseUnreachableError } from '../database/database-error.ts';
 import { assertSession } from '../database/database-url.ts';
 import { OperationalError } from '../errors.ts';
 import type { ReadRows } from '../imports/import.ts';
@@ -11,7 +12,7 @@ import { readArray } from '../imports/read-json.ts';
 import { readElements, readRows } from '../imports/read-rows.ts';
 import { readFileBytes } from './bulk-file.ts';
 import { type FileOptions, type Importer, MAX_ARRAY_BYTES, summarizeInterruption } from './import-files.ts';
-import { withSession } from './with-database.ts';
+import { explainError, withSession } from './with-database.ts';
 
 /** How long a cancelled statement may take to end, in ms. */
 const GRACE = 2000;
@@ -46,7 +47,9 @@ export const withDatabaseImporter = <Result>(
         return await importPlants(read, options, { sessions, ending, progress });
       } catch (error) {
         if (!(error instanceof ImportInterruptedError)) throw error;
-        return summarizeInterruption(error.reason ?? (error.cause as Error).message, error, error.errors);
+        const { cause, reason = (cause as Error).message, errors } = error;
+        const isUnreachable = cause instanceof DatabaseUnreachableError;
+        return summarizeInterruption(isUnreachable ? explainError(cause, () => config) : reason, error, errors);
       }
     };
     return use(importFile).finally(sessions.close);

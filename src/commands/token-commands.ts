@@ -39,8 +39,8 @@ export const addTokenCommands = (command: Command, config: () => Config): void =
     .command('rotate')
     .description('give a token another text and print it; the name, the scopes and the expiry stay')
     .argument('<name>')
-    .option('--overlap <duration>', 'how long the text from before stays valid (default: 1h)', parseOverlap, HOUR)
-    .action((name: string, { overlap }: { overlap: number }) =>
+    .option('--overlap <duration>', 'how long the text from before stays valid (default: 1h)', parseOverlap)
+    .action((name: string, { overlap = HOUR }: { overlap?: number }) =>
       useTokens(async (tokens) => {
         const text = await written(tokens.rotate(name, overlap));
         if (text === undefined) throw await missing(tokens, name, 'is revoked or has expired. Create another');

@@ -5,6 +5,7 @@ import { COMMAND_CONNECT_TIMEOUT, createDatabase, createPool, type Database } fr
 import {
   classifyDatabaseError,
   isPrivilegeMissing,
+  isRowRefusal,
   OutcomeUnknownError,
   originalMessage,
 } from '../database/database-error.ts';
@@ -75,6 +76,8 @@ const FOLDER_ERRORS = ['EACCES', 'EDQUOT', 'EEXIST', 'ENOENT', 'ENOSPC', 'ENOTDI
 
 /** One or two lines for an error that the user can fix; the stack trace of a bug. */
 export const explainError = (error: unknown, config: () => Config): string => {
+  const rejection = error instanceof StoreError ? error.cause : error;
+  if (isRowRefusal(rejection)) return `The database rejected the change: ${reasonOf(rejection)}.`;
   if (error instanceof OperationalError || error instanceof StoreError) return error.message;
   const { code = '', path, message, stack } = error as NodeJS.ErrnoException;
   if (path !== undefined) {

@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import { OperationalError } from '../errors.ts';
 import { assertOwner } from './check-databases.ts';
 import { endWithClient, NO_TIME_LIMITS, withClient } from './database.ts';
+import { isDiskFull, isReadOnly } from './database-error.ts';
 import { assertSession } from './database-url.ts';
 
 /**
@@ -85,6 +86,7 @@ const readState = async (client: Client): Promise<SearchIndexState> => {
 /** @returns the schema of pg_trgm, quoted. @throws {OperationalError} it may not be installed */
 const installExtension = async (client: Client): Promise<string> => {
   await client.query('CREATE EXTENSION IF NOT EXISTS pg_trgm').catch((error: Error) => {
+    if (isReadOnly(error) || isDiskFull(error)) throw error;
     throw new OperationalError(
       `The search index needs PostgreSQL's extension pg_trgm, which cannot be installed: ${error.message}. ` +
         'Install it as a superuser: CREATE EXTENSION pg_trgm',

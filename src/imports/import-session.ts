@@ -4,7 +4,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { createPool, endWithClient, NO_TIME_LIMITS, withClient } from '../database/database.ts';
 import { toCitusWriteError } from '../database/database-error.ts';
 import { isPooled } from '../database/database-url.ts';
-import { socketOf } from '../database/silence-timeout.ts';
+import { setSilenceTimeout, socketOf } from '../database/silence-timeout.ts';
 import { StoreError } from '../errors.ts';
 
 export type ImportDatabase = {
@@ -22,6 +22,11 @@ type SessionsOptions = ImportDatabase & {
   lockTimeout: number;
   /** How long a statement may take to end after it was cancelled, or a commit after its import, in ms. Then the connection is closed. */
   grace: number;
+  /**
+   * How long PostgreSQL may be silent in statements that take milliseconds: the first ones and each COPY, in ms. One that hangs keeps
+   * its connections open. See `setSilenceTimeout`.
+   */
+  quickTimeout?: number;
 };
 
 const NEEDS_SESSION =
@@ -29,7 +34,7 @@ const NEEDS_SESSION =
 
 /** The connections of imports. They are not those of requests, so that no request waits for one. */
 export const createImportSessions = (options: SessionsOptions) => {
-  const { url, connectTimeout, onConnectionLost, count, lockTimeout, grace } = options;
+  const { url, connectTimeout, onConnectionLost, count, lockTimeout, grace, quickTimeout = 16_000 } = options;
   const pool = createPool({ url, connectTimeout, connections: count, statementTimeout: 0, lockTimeout });
   const inUse = new Set<PoolClient>();
   const prepared = new WeakSet<PoolClient>();
@@ -55,7 +60,7 @@ export const createImportSessions = (options: SessionsOptions) => {
   };
 
   /**
-   * Opens a connection to PostgreSQL that one import has for itself. Its statements have no time limit.
+   * Opens a connection to PostgreSQL that one import has for itself. Its statements have no time limit, but the quick ones.
    * @param ending ends the session: its statement is cancelled. It is aborted if the connection is lost.
    * @throws the reason of `ending`; errors of PostgreSQL
    */
@@ -63,6 +68,7 @@ export const createImportSessions = (options: SessionsOptions) => {
     const { signal } = ending;
     const client = await connect();
     let isRunning = false;
+    let isFirst = true;
     let timer: NodeJS.Timeout | undefined;
     const onLost = (error?: Error) => ending.abort(error ?? new Error('Connection terminated unexpectedly'));
     const cancel = () => {
@@ -80,21 +86,22 @@ export const createImportSessions = (options: SessionsOptions) => {
       inUse.delete(client);
       client.release(!isReusable || signal.aborted);
     };
-    const run = async <Result>(send: () => Promise<Result>): Promise<Result> => {
+    const run = async <Result>(send: () => Promise<Result>, { isQuick }: { isQuick: boolean }): Promise<Result> => {
       signal.throwIfAborted();
       isRunning = true;
+      setSilenceTimeout(client, isQuick ? quickTimeout : 0);
       try {
         return await send();
       } finally {
+        setSilenceTimeout(client, 0);
         isRunning = false;
       }
     };
     client.on('error', onLost).on('end', onLost);
     signal.addEventListener('abort', cancel);
     try {
-      // A signal that is aborted already calls no listener, so nothing would end a statement.
-      signal.throwIfAborted();
-      await prepare(client);
+      // Also if nothing is to be prepared: a signal that is aborted already calls no listener, so nothing would end a statement.
+      await run(() => prepare(client), { isQuick: true });
     } catch (error) {
       release({ isReusable: false });
       throw error;
@@ -105,16 +112,23 @@ export const createImportSessions = (options: SessionsOptions) => {
       query: <Row extends object>(
         sql: string | { name: string; text: string },
         values: unknown[] = [],
-      ): Promise<Pick<QueryResult<Row>, 'rows' | 'rowCount'>> => run(() => client.query<Row>(sql, values)),
+      ): Promise<Pick<QueryResult<Row>, 'rows' | 'rowCount'>> => {
+        const isQuick = isFirst;
+        isFirst = false;
+        return run(() => client.query<Row>(sql, values), { isQuick });
+      },
       /** @param sql COPY … FROM STDIN. @param text the rows in its text format (manual, COPY) */
       copy: (sql: string, text: string): Promise<unknown> =>
-        run(() => {
-          const stream = client.query(copyFrom(sql));
-          // It may fail again after the first error, which `once` reports: it was not told to end.
-          stream.on('error', () => {});
-          stream.end(text);
-          return once(stream, 'finish');
-        }),
+        run(
+          () => {
+            const stream = client.query(copyFrom(sql));
+            // It may fail again after the first error, which `once` reports: it was not told to end.
+            stream.on('error', () => {});
+            stream.end(text);
+            return once(stream, 'finish');
+          },
+          { isQuick: true },
+        ),
       /**
        * Nothing cancels it once it is sent. If the import is ended meanwhile, the connection is closed after `grace`, because a commit
        * may wait for a replica for ever.

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { classifyDatabaseError, isCitusCopyFailure, isRowRefusal } from '../database/database-error.ts';
 import { errors as kinds } from '../errors.ts';
-import { idTaken } from '../plants/plant.ts';
+import { idTaken, plantRejected } from '../plants/plant.ts';
 import { type ImportCounts, type ImportOptions, NO_COUNTS, type RowError } from './import.ts';
 import type { ImportSession } from './import-session.ts';
 import {
@@ -198,8 +198,8 @@ const storeParts = async (
     const [row] = (await session.query<{ id: string }>(SELECT_FIRST_ROW, [line])).rows;
     // No row of this line was to be stored. A trigger can reject even a statement that stores nothing.
     if (row === undefined) return;
-    const message = 'The database rejected the plant.';
-    errors.push({ line, id: BigInt(row.id), error: kinds.fieldWrong.code, message });
+    const { code: error, message } = plantRejected();
+    errors.push({ line, id: BigInt(row.id), error, message });
     refused += 1;
   };
   await storePart(source, 1, lastLine);

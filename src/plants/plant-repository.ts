@@ -1,5 +1,11 @@
 import { type Database, parsedOnce } from '../database/database.ts';
-import { isDeadlock, toCitusWriteError, toWriteError } from '../database/database-error.ts';
+import {
+  isDeadlock,
+  isRowRefusal,
+  originalMessage,
+  toCitusWriteError,
+  toWriteError,
+} from '../database/database-error.ts';
 import { createDistributionCheck } from '../database/distribution.ts';
 import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
@@ -13,7 +19,14 @@ import {
 } from '../idempotency/stored-responses.ts';
 import { changeStatement, type ManyRequest, selectMany, setTo } from './change-many.ts';
 import { createInsertPlants, textArray } from './insert-plants.ts';
-import { type PlantChange, type Preconditions, plantUnknown, preconditionFailed, type StoredPlant } from './plant.ts';
+import {
+  type PlantChange,
+  type Preconditions,
+  plantRejected,
+  plantUnknown,
+  preconditionFailed,
+  type StoredPlant,
+} from './plant.ts';
 import { contentBytes, createPlantPages } from './plant-pages.ts';
 
 export type ChangeRequest = {
@@ -44,8 +57,11 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
   const responses = createStoredResponses({ database, retention });
   const isDistributed = createDistributionCheck((sql) => database.$queryRawUnsafe(sql));
   /** On Citus, a worker may have committed a statement that fails. If the database cannot be asked, it may be Citus. */
-  const toError = async (error: unknown): Promise<Error> =>
-    (await isDistributed().catch(() => true)) ? toCitusWriteError(error) : toWriteError(error);
+  const toError = async (error: unknown, { hasContent }: { hasContent: boolean }): Promise<Error> => {
+    const isRejected = isRowRefusal(error) && !originalMessage(error).includes('idempotency_keys');
+    if (hasContent && isRejected) return plantRejected(error);
+    return (await isDistributed().catch(() => true)) ? toCitusWriteError(error) : toWriteError(error);
+  };
 
   /** @param statement see `plainStatement` */
   const changePlain = async (request: ChangeRequest, statement: Prisma.Sql): Promise<StoredPlant | undefined> => {
@@ -85,7 +101,12 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
     isDistributed,
 
     /** See `createInsertPlants`. */
-    insert: createInsertPlants({ database, isDistributed, responses, toError }),
+    insert: createInsertPlants({
+      database,
+      isDistributed,
+      responses,
+      toError: (error) => toError(error, { hasContent: true }),
+    }),
 
     /** @returns the existing plants by id; 'long' for one that is too long for a batch: use `find` */
     findByIds: async (ids: bigint[]): Promise<Map<bigint, StoredPlant | 'long'>> => {
@@ -110,7 +131,7 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
     /**
      * Changes or deletes a plant if it meets the preconditions.
      * @returns the plant as it is now, or as it was when the first request with the key changed it; undefined if it was deleted
-     * @throws {StoreError} 1201, 1204, 1301, 1303 {OutcomeUnknownError} errors of
+     * @throws {StoreError} 1003 PostgreSQL rejected it; 1201, 1204, 1301, 1303 {OutcomeUnknownError} errors of
      *   PostgreSQL, if it has undone the statement
      */
     change: async (request: ChangeRequest): Promise<StoredPlant | undefined> => {
@@ -121,7 +142,7 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
         const row = await responses.send<KeyedRow>(statement, [keyed]);
         return toPlant(request, readResponse(keyed, row));
       } catch (error) {
-        throw await toError(error);
+        throw await toError(error, { hasContent: request.change !== 'delete' });
       }
     },
 
@@ -135,7 +156,7 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
     /**
      * Changes or deletes many plants in one statement. Those that would stay as they are do not count and are not written.
      * @returns their number
-     * @throws {OutcomeUnknownError} errors of PostgreSQL, if it has undone the statement
+     * @throws {StoreError} 1003 PostgreSQL rejected a plant {OutcomeUnknownError} errors of PostgreSQL, if it has undone the statement
      */
     changeMany: async (request: ManyRequest): Promise<number> => {
       const send = async () => database.$executeRaw(changeStatement(request, await isDistributed()));
@@ -143,7 +164,7 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
       const resend = (error: unknown) => (isDeadlock(error) ? send() : Promise.reject(error));
       return send()
         .catch(resend)
-        .catch(async (error) => Promise.reject(await toError(error)));
+        .catch(async (error) => Promise.reject(await toError(error, { hasContent: request.change !== undefined })));
     },
 
     ...createPlantPages({ database, isDistributed }),

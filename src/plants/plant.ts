@@ -171,6 +171,10 @@ export const manyPlantsQuerySchema = plantQuerySchema
 
 export const idTaken = (id: bigint): Error => new StoreError('idTaken', `The id ${id} is taken.`);
 
+/** By a constraint or a trigger that the operator has added. PostgreSQL's log has the reason. */
+export const plantRejected = (cause?: unknown): StoreError =>
+  new StoreError('fieldWrong', 'The database rejected the plant.', { cause });
+
 export const plantUnknown = (id: bigint): Error =>
   new StoreError('plantUnknown', `There is no plant with the id ${id}.`);
 

@@ -17,7 +17,7 @@ export type ConnectionsOptions = {
   /** How many connections may be open. A further one replaces the longest idle one; if none is idle, it is closed at once. */
   maxConnections?: number | undefined;
   /**
-   * How long a client may take to send a header, read nothing of its response, or pause the rest of a body whose request has its
+   * How long a client may take to send a header, read nothing of its response, or send the rest of a body whose request has its
    * response, in ms.
    */
   requestTimeout: number;
@@ -43,10 +43,10 @@ export const createConnections = (options: ConnectionsOptions) => {
       'MAX_CONNECTIONS is more than this process may have (ulimit -n); fewer are accepted',
     );
   /**
-   * With their responses in progress. Not a map of these: one that gains and loses a response with each request keeps most of them
+   * With their responses in progress, and the time by which the rest of a body must have come whose request has its response. Not a map of these: one that gains and loses a response with each request keeps most of them
    * until V8's next major collection, which took a quarter of the CPU.
    */
-  const open = new Map<Socket, { response?: ServedResponse | undefined }>();
+  const open = new Map<Socket, { response?: ServedResponse | undefined; restEndsAt?: number }>();
   /** Those that never sent a request, oldest first. */
   const fresh = new Set<Socket>();
   /** Those that wait for the next request, longest idle first; with the last one, if its response came before all of its body. */
@@ -93,6 +93,8 @@ export const createConnections = (options: ConnectionsOptions) => {
   };
 
   const current = (socket: Socket) => open.get(socket)?.response;
+  /** Whether what arrives is the rest of a body whose request has its response. */
+  const isAnswered = (socket: Socket): boolean => kept.get(socket)?.complete === false;
   const inProgress = () => [...open.values()].flatMap(({ response }) => response ?? []);
 
   const onResponded = (socket: Socket, request: IncomingMessage) => {
@@ -104,11 +106,7 @@ export const createConnections = (options: ConnectionsOptions) => {
     if (!request.complete) {
       // Nobody reads its header any more, which may take 16 KiB and more.
       Object.assign(request, { headers: {}, rawHeaders: [] });
-      const { timeout: keepAliveTimeout = 0 } = socket;
-      socket.setTimeout(requestTimeout);
-      request.once('end', () => {
-        if (kept.get(socket) === request) socket.setTimeout(keepAliveTimeout);
-      });
+      if (connection) connection.restEndsAt = performance.now() + requestTimeout;
     }
     if (socket.isPaused()) socket.resume();
   };
@@ -155,8 +153,7 @@ export const createConnections = (options: ConnectionsOptions) => {
     },
     /** The response in progress. */
     current,
-    /** Whether what arrives is the rest of a body whose request has its response. */
-    isAnswered: (socket: Socket): boolean => kept.get(socket)?.complete === false,
+    isAnswered,
     /** Requests in progress, and connections that linger. */
     inUse: () => ({ requests: inProgress().length, lingering: lingering.count() }),
     /** Makes each response close its connection, unless its header is already sent. */
@@ -170,13 +167,15 @@ export const createConnections = (options: ConnectionsOptions) => {
       if (socket.writableLength > 0 || kept.has(socket)) socket.destroy();
     },
     /**
-     * Looks after connections that are not read, because the body of their request is not wanted yet. An empty write detects
+     * Closes connections on which the rest of a body takes too long, and looks after those that are not read, because the body of their request is not wanted yet. An empty write detects
      * a reset. A client that writes its whole body before it reads a response larger than the buffers of the system would
      * wait for ever: the rest of its body is discarded once the response has begun.
      */
     probe: (): void => {
-      for (const [socket, { response }] of open) {
-        if (response?.headersSent) {
+      const now = performance.now();
+      for (const [socket, { response, restEndsAt = now }] of open) {
+        if (isAnswered(socket) && now > restEndsAt) socket.destroy();
+        else if (response?.headersSent) {
           const isLast = response.getHeader('Connection') === 'close';
           if (isLast && isUnread(response.req)) lingering.discardInput(socket);
         } else if (response && socket.isPaused() && socket.writable) socket.write(NOTHING);

@@ -118,7 +118,11 @@ describe('a connection whose request has its response before all of its body', (
     whole.write('0\r\n\r\n');
     const socket = await open();
     expect(await send(socket, BEFORE_BODY)).toMatch(OK);
-    await waitUntil('its end', () => socket.closed);
+    const dripping = await open();
+    expect(await send(dripping, BEFORE_BODY)).toMatch(OK);
+    const drip = setInterval(() => dripping.write('1\r\nx\r\n'), 100);
+    await waitUntil('their end', () => socket.closed && dripping.closed);
+    clearInterval(drip);
     for (const other of [idle, whole]) expect(await send(other, READY)).toMatch(OK);
   });
 

@@ -70,7 +70,7 @@ describe('concurrent requests', () => {
   test('succeed even if PostgreSQL refuses one of them; only that one fails', async () => {
     await service.database.query('ALTER TABLE plants ADD CONSTRAINT odd CHECK (id % 50 <> 7)');
     const responses = await postMany(Array.from({ length: 200 }, (_, index) => index));
-    expect(summary(responses)).toEqual({ 200: 196, '500 1599': 4 });
+    expect(summary(responses)).toEqual({ 200: 196, '400 1003': 4 });
     expect(await service.database.query('SELECT count(*) FROM plants')).toEqual([{ count: '196' }]);
   });
 
@@ -111,7 +111,7 @@ testUnless(noTriggers, 'a trigger that rejects a plant fails that plant only', a
     CREATE TRIGGER refuse BEFORE INSERT ON plants FOR EACH ROW WHEN (NEW.id = 7) EXECUTE FUNCTION refuse()`);
   const ids = Array.from({ length: 20 }, (_, id) => id);
   const responses = await postTogether(ids);
-  expect(responses.map(({ status }) => status)).toEqual(ids.map((id) => (id === 7 ? 500 : 200)));
+  expect(responses.map(({ status }) => status)).toEqual(ids.map((id) => (id === 7 ? 400 : 200)));
 });
 
 test('plants beyond the queue limit are refused at once, code 1500; the others are stored', async () => {

@@ -44,7 +44,7 @@ test('a row that PostgreSQL refuses fails alone, and its key is not kept', async
         post({ body: { id: id + index, name }, headers: { 'Idempotency-Key': `${key}-${index}` } }),
       ),
     );
-    expect(answers.map(({ status }) => status)).toEqual([200, 500, 200]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 200]);
   } finally {
     await service.database.query('ALTER TABLE plants DROP CONSTRAINT no_oak');
   }

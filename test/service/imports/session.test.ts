@@ -16,8 +16,8 @@ afterEach(async () => {
   for (const stop of proxies.splice(0)) stop();
 });
 
-const create = ({ url = database.url, grace = 20_000, count = 1 } = {}) => {
-  const limits = { connectTimeout: 5000, lockTimeout: 5000, grace, count };
+const create = ({ url = database.url, grace = 20_000, count = 1, quickTimeout = 5000 } = {}) => {
+  const limits = { connectTimeout: 5000, lockTimeout: 5000, grace, count, quickTimeout };
   const sessions = createImportSessions({ url, ...limits, onConnectionLost: () => {} });
   opened.push(sessions);
   return sessions;
@@ -180,6 +180,31 @@ describe('the session of an import', () => {
     ending.abort(new Error('enough'));
     expect(await waiting).toContain('Connection terminated');
     session.release({ isReusable: false });
+  });
+
+  test.each([
+    ['the first statement', async () => {}, (session: ImportSession) => session.query('BEGIN')],
+    [
+      'a COPY',
+      (session: ImportSession) => session.query('CREATE TEMPORARY TABLE import_rows (id bigint)'),
+      (session: ImportSession) => session.copy('COPY import_rows FROM STDIN', '1\n'),
+    ],
+  ])('of a PostgreSQL that hangs is closed: %s', async (_what, prepare, send) => {
+    const { url, freeze } = await startProxy();
+    const ending = new AbortController();
+    const session = await create({ url, quickTimeout: 400 }).open(ending);
+    await prepare(session);
+    freeze();
+    expect(await settled(send(session))).toContain('did not respond in time');
+    expect(ending.signal.reason.message).toContain('did not respond in time');
+    session.release({ isReusable: true });
+  });
+
+  test('may take its time for other statements', async () => {
+    const session = await create({ quickTimeout: 400 }).open(new AbortController());
+    await session.query('BEGIN');
+    expect(await settled(session.query('SELECT pg_sleep(1)'))).toBe('done');
+    session.release({ isReusable: true });
   });
 
   test('that is ended before its connection is open sends no statement', async () => {

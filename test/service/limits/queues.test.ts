@@ -176,7 +176,7 @@ describe('a queue', () => {
   });
 });
 
-const failure = (code: string) => Object.assign(new Error(code), { code });
+const keyTaken = () => Object.assign(new Error('constraint "idempotency_keys_pkey"'), { code: '23505' });
 
 edge('idempotency/stored-responses.ts MAX_ATTEMPTS', 'a request with a key is sent at most five times', {
   is: [undefined, undefined, '23505'],
@@ -184,7 +184,7 @@ edge('idempotency/stored-responses.ts MAX_ATTEMPTS', 'a request with a key is se
     let left = attempts;
     const $queryRaw = async () => {
       left -= 1;
-      if (left > 0) throw failure('23505');
+      if (left > 0) throw keyTaken();
       return [undefined];
     };
     const database = { $queryRaw, $executeRaw: async () => 0 } as unknown as Database;
