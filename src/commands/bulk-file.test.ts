@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import {
+  chownSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -66,10 +67,13 @@ describe('writeFileBytes', () => {
     expect(readdirSync(folder).sort()).toEqual(['all.csv', leftover]);
   });
 
-  test('keeps the mode of a file that exists: a private one stays private', async () => {
+  test('keeps the mode and the owner of a file that exists: a private one stays private', async () => {
     writeFileSync(join(folder, 'all.csv'), 'before', { mode: 0o600 });
+    const owner = process.getuid?.() === 0 ? 65_534 : process.getuid?.();
+    if (owner === 65_534) chownSync(join(folder, 'all.csv'), owner, owner);
     await write(Readable.from([Buffer.from('after')]));
-    expect([content(), statSync(join(folder, 'all.csv')).mode & 0o777]).toEqual(['after', 0o600]);
+    const { mode, uid } = statSync(join(folder, 'all.csv'));
+    expect([content(), mode & 0o777, uid]).toEqual(['after', 0o600, owner]);
   });
 
   test('replaces the file that a link leads to, and keeps the link', async () => {

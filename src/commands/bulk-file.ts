@@ -118,6 +118,8 @@ export const writeFileBytes = async (
   const temporary = `${target}.${randomBytes(6).toString('hex')}.part`;
   const created = await open(temporary, 'wx', found?.mode).catch(failToWrite(target));
   try {
+    // Those who may read the file still may, if root replaces that of another account. Others may not change an owner.
+    if (found) await created.chown(found.uid, found.gid).catch(() => {});
     await write(created.createWriteStream({ flush: true }));
     await rename(temporary, target);
   } catch (error) {
