@@ -15,7 +15,8 @@ type RetryOptions = {
 };
 
 /**
- * Gives each change an Idempotency-Key, unless it has one, and sends requests again that got 503, 429 or no response. The last response or error is the result. Changes of many plants are sent once.
+ * Gives each change an Idempotency-Key, unless it has one, and sends requests again that got 503, 429 or no response. The last response
+ * or error is the result. Changes of many plants are sent once.
  */
 export const createRetryingFetch =
   ({ fetch, pause = wait, random = Math.random }: RetryOptions): Fetch =>

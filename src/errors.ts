@@ -72,7 +72,9 @@ export const errors = defineErrors({
     status: 400,
     title: 'Field missing or wrong',
     when: 'a field is missing or wrong',
-    advice: 'Correct every field in the message. Problem details also list them as JSON Pointers, in errors.',
+    advice:
+      'Correct every field in the message. Problem details also list them as JSON Pointers, in errors. If the message names none, the ' +
+      'operator of the service has added a rule to its database that rejects such plants.',
     example: 'name is required.',
     exampleFields: [{ pointer: '/name', detail: 'is required' }],
   },

@@ -16,7 +16,9 @@ const readEnvFile = () => {
     // Python's virtual environments are often folders of this name.
     if (statSync(envFile, { throwIfNoEntry: false })?.isDirectory() !== false) return {};
     // Drops a byte order mark. `process.loadEnvFile` would take it for a part of the first name.
-    return parseEnv(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(envFile)));
+    const text = new TextDecoder().decode(readFileSync(envFile));
+    if (text.includes('\0')) throw new Error('it must be text in UTF-8');
+    return parseEnv(text);
   } catch (error) {
     process.stderr.write(`${envFile} cannot be read: ${(error as Error).message}.\n`);
     process.exit(1);

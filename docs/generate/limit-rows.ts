@@ -136,6 +136,11 @@ export const sections: Record<string, LimitRow[]> = {
       'how long an import waits for a plant that another transaction has locked',
       'ms',
     ),
+    row(
+      'imports/import-session.ts QUICK_TIMEOUT',
+      'how long PostgreSQL may be silent after its first statement or a slice of rows, plus a quarter',
+      'ms',
+    ),
     row('RequestLimits imports.grace', 'how long its statement may take to end when it is canceled', 'ms'),
     row('imports/import.ts DEFAULT_MAX_ERRORS', 'failed rows without `maxErrors`'),
     row('imports/import.ts MAX_ERRORS', 'the largest `maxErrors`'),

@@ -5,14 +5,14 @@ import { COMMAND_CONNECT_TIMEOUT, createDatabase, createPool, type Database } fr
 import {
   classifyDatabaseError,
   isPrivilegeMissing,
-  isRowRefusal,
+  isRuleViolation,
   OutcomeUnknownError,
   originalMessage,
 } from '../database/database-error.ts';
 import { describeDatabase } from '../database/database-url.ts';
 import { migrate } from '../database/migrate.ts';
 import { leaseEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
-import { OperationalError, StoreError } from '../errors.ts';
+import { isOfKind, OperationalError, StoreError } from '../errors.ts';
 import { createTokenRepository, type TokenRepository } from '../tokens/token-repository.ts';
 import { note } from './output.ts';
 
@@ -76,8 +76,8 @@ const FOLDER_ERRORS = ['EACCES', 'EDQUOT', 'EEXIST', 'ENOENT', 'ENOSPC', 'ENOTDI
 
 /** One or two lines for an error that the user can fix; the stack trace of a bug. */
 export const explainError = (error: unknown, config: () => Config): string => {
-  const rejection = error instanceof StoreError ? error.cause : error;
-  if (isRowRefusal(rejection)) return `The database rejected the change: ${reasonOf(rejection)}.`;
+  const rejection = isOfKind(error, 'fieldWrong') ? error.cause : error;
+  if (isRuleViolation(rejection)) return `The database rejected it: ${reasonOf(rejection)}.`;
   if (error instanceof OperationalError || error instanceof StoreError) return error.message;
   const { code = '', path, message, stack } = error as NodeJS.ErrnoException;
   if (path !== undefined) {

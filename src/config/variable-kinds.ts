@@ -81,7 +81,7 @@ const isSchemaPossible = (text: string): boolean => {
 /** What the driver knows, and libpq's `allow`. It takes any other for no encryption in PGSSLMODE, and for `verify-full` in a URL. */
 export const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
-/** Of these, the driver would ignore most, and not encrypt. */
+/** With parameters that the driver would ignore or misread, so that it might not encrypt. */
 const isTlsMisspelled = (text: string): boolean =>
   [...new URL(text).searchParams].some(
     ([name, value]) =>

@@ -119,6 +119,12 @@ export const isLockTimeout = hasCode(/^55P03$/);
  */
 export const isRowRefusal = hasCode(/^(2[23]|54)\w{3}$|^P0001$/);
 
+/**
+ * A row breaks a rule that an operator has added: a constraint (23…), the length of a column (22001) or of an index (54000), or the
+ * exception of a trigger (P0001). The other refusals of rows are faults.
+ */
+export const isRuleViolation = hasCode(/^(23\w{3}|22001|54000|P0001)$/);
+
 /** A worker of Citus failed while rows were copied to it. It has this code whatever the reason, and the statement stored nothing. */
 export const isCitusCopyFailure = hasCode(/^XX000$/);
 

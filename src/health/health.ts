@@ -73,10 +73,10 @@ export const createHealth = ({ database, hasConnections, timeout, warn, onChecke
     routes,
     /** Rejects if the service cannot handle requests. */
     assertReady,
-    /** As of the last check; true before the first one, false from `stop` on. Starts another: perhaps nothing else probes. */
+    /** As of the last check; true before the first one, also while it stops. Starts another: perhaps nothing else probes. */
     isReady: (): boolean => {
       assertReady().catch(() => {});
-      return isReady && !stopping;
+      return isReady;
     },
     /** From now on, the service is not ready. */
     stop: (): void => {

@@ -93,12 +93,12 @@ export const readResponse = (keyed: KeyedRequest, { matches, ...response }: Keye
   return response;
 };
 
-const isTooLong = (error: unknown) =>
-  isRowRefusal(error) && originalMessage(error).includes('idempotency_keys_answer_check');
+/** Whether a constraint of the table of keys was violated, not one of plants. Of any, unless one is named. */
+export const isOfKeys = (error: unknown, constraint = 'idempotency_keys'): boolean =>
+  originalMessage(error).includes(constraint);
 
-/** Plants may have unique columns, too: an operator's. */
-const isKeyTaken = (error: unknown) =>
-  isUniqueViolation(error) && originalMessage(error).includes('idempotency_keys_pkey');
+const isTooLong = (error: unknown) => isRowRefusal(error) && isOfKeys(error, 'idempotency_keys_answer_check');
+const isKeyTaken = (error: unknown) => isUniqueViolation(error) && isOfKeys(error, 'idempotency_keys_pkey');
 
 /** Bytes in PostgreSQL's notation (manual §8.4.1). */
 const bytea = (hex: string): string => `\\x${hex}`;

@@ -22,19 +22,22 @@ type SessionsOptions = ImportDatabase & {
   lockTimeout: number;
   /** How long a statement may take to end after it was cancelled, or a commit after its import, in ms. Then the connection is closed. */
   grace: number;
-  /**
-   * How long PostgreSQL may be silent in statements that take milliseconds: the first ones and each COPY, in ms. One that hangs keeps
-   * its connections open. See `setSilenceTimeout`.
-   */
+  /** See `QUICK_TIMEOUT`. */
   quickTimeout?: number;
 };
+
+/**
+ * The time limit of statements that take milliseconds, the first ones and each COPY, in ms: `setSilenceTimeout` makes 20 s of it. A
+ * PostgreSQL that hangs keeps its connections open.
+ */
+const QUICK_TIMEOUT = 16_000;
 
 const NEEDS_SESSION =
   'Imports need DIRECT_URL, a URL of PostgreSQL without a pooler, which the operator of the service has not set.';
 
 /** The connections of imports. They are not those of requests, so that no request waits for one. */
 export const createImportSessions = (options: SessionsOptions) => {
-  const { url, connectTimeout, onConnectionLost, count, lockTimeout, grace, quickTimeout = 16_000 } = options;
+  const { url, connectTimeout, onConnectionLost, count, lockTimeout, grace, quickTimeout = QUICK_TIMEOUT } = options;
   const pool = createPool({ url, connectTimeout, connections: count, statementTimeout: 0, lockTimeout });
   const inUse = new Set<PoolClient>();
   const prepared = new WeakSet<PoolClient>();

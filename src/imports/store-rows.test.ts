@@ -7,7 +7,7 @@ import { storeRows } from './store-rows.ts';
 test('a transaction that fails for another one is tried again for as long as it may wait for a lock, altogether', async () => {
   let tries = 0;
   const session = {
-    lockTimeout: 200,
+    lockTimeout: 1000,
     query: async (sql: string) => {
       if (sql === 'ROLLBACK') return { rows: [], rowCount: 0 };
       tries += 1;

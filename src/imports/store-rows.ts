@@ -198,8 +198,8 @@ const storeParts = async (
     const [row] = (await session.query<{ id: string }>(SELECT_FIRST_ROW, [line])).rows;
     // No row of this line was to be stored. A trigger can reject even a statement that stores nothing.
     if (row === undefined) return;
-    const { code: error, message } = plantRejected();
-    errors.push({ line, id: BigInt(row.id), error, message });
+    const rejected = plantRejected();
+    errors.push({ line, id: BigInt(row.id), error: rejected.code, message: rejected.message });
     refused += 1;
   };
   await storePart(source, 1, lastLine);

@@ -1,11 +1,5 @@
 import { type Database, parsedOnce } from '../database/database.ts';
-import {
-  isDeadlock,
-  isRowRefusal,
-  originalMessage,
-  toCitusWriteError,
-  toWriteError,
-} from '../database/database-error.ts';
+import { isDeadlock, isRuleViolation, toCitusWriteError, toWriteError } from '../database/database-error.ts';
 import { createDistributionCheck } from '../database/distribution.ts';
 import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
@@ -13,6 +7,7 @@ import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import {
   createStoredResponses,
   isNewKey,
+  isOfKeys,
   type KeyedRow,
   readResponse,
   type StoredResponse,
@@ -56,10 +51,12 @@ type RepositoryOptions = {
 export const createPlantRepository = ({ database, retention }: RepositoryOptions) => {
   const responses = createStoredResponses({ database, retention });
   const isDistributed = createDistributionCheck((sql) => database.$queryRawUnsafe(sql));
-  /** On Citus, a worker may have committed a statement that fails. If the database cannot be asked, it may be Citus. */
+  /**
+   * The error of a write. On Citus, a worker may have committed a statement that fails. If the database cannot be asked, it may be Citus.
+   * @param hasContent whether the request has a name or a tag, which a rule of the operator may reject
+   */
   const toError = async (error: unknown, { hasContent }: { hasContent: boolean }): Promise<Error> => {
-    const isRejected = isRowRefusal(error) && !originalMessage(error).includes('idempotency_keys');
-    if (hasContent && isRejected) return plantRejected(error);
+    if (hasContent && isRuleViolation(error) && !isOfKeys(error)) return plantRejected(error);
     return (await isDistributed().catch(() => true)) ? toCitusWriteError(error) : toWriteError(error);
   };
 

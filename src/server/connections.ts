@@ -43,8 +43,9 @@ export const createConnections = (options: ConnectionsOptions) => {
       'MAX_CONNECTIONS is more than this process may have (ulimit -n); fewer are accepted',
     );
   /**
-   * With their responses in progress, and the time by which the rest of a body must have come whose request has its response. Not a map of these: one that gains and loses a response with each request keeps most of them
-   * until V8's next major collection, which took a quarter of the CPU.
+   * With their responses in progress; `restEndsAt`: when the rest of a body must have come whose request has its response. Not a map
+   * of responses: one that gains and loses a response with each request keeps most of them until V8's next major collection, which
+   * took a quarter of the CPU.
    */
   const open = new Map<Socket, { response?: ServedResponse | undefined; restEndsAt?: number }>();
   /** Those that never sent a request, oldest first. */
@@ -167,14 +168,14 @@ export const createConnections = (options: ConnectionsOptions) => {
       if (socket.writableLength > 0 || kept.has(socket)) socket.destroy();
     },
     /**
-     * Closes connections on which the rest of a body takes too long, and looks after those that are not read, because the body of their request is not wanted yet. An empty write detects
-     * a reset. A client that writes its whole body before it reads a response larger than the buffers of the system would
-     * wait for ever: the rest of its body is discarded once the response has begun.
+     * Closes connections on which the rest of a body takes too long, and looks after those that are not read, because the body of
+     * their request is not wanted yet. An empty write detects a reset. A client that writes its whole body before it reads a response
+     * larger than the buffers of the system would wait for ever: the rest of its body is discarded once the response has begun.
      */
     probe: (): void => {
       const now = performance.now();
       for (const [socket, { response, restEndsAt = now }] of open) {
-        if (isAnswered(socket) && now > restEndsAt) socket.destroy();
+        if (now > restEndsAt && isAnswered(socket) && !lingering.has(socket)) socket.destroy();
         else if (response?.headersSent) {
           const isLast = response.getHeader('Connection') === 'close';
           if (isLast && isUnread(response.req)) lingering.discardInput(socket);

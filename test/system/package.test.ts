@@ -156,7 +156,7 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
       writeFileSync(path('empty', '.env'), Buffer.from('\ufeffLOG_LEVEL=warn\r\n', 'utf16le'));
       const { code, stderr } = await command('config');
       rmSync(path('empty', '.env'));
-      expect([code, stderr]).toEqual([1, expect.stringMatching(/\.env cannot be read: .*utf-8\.\n$/)]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/\.env cannot be read: it must be text in UTF-8\.\n$/)]);
     });
 
     test('serves with workers until SIGTERM', async () => {

@@ -192,7 +192,7 @@ describe('the session of an import', () => {
   ])('of a PostgreSQL that hangs is closed: %s', async (_what, prepare, send) => {
     const { url, freeze } = await startProxy();
     const ending = new AbortController();
-    const session = await create({ url, quickTimeout: 400 }).open(ending);
+    const session = await create({ url, quickTimeout: 1500 }).open(ending);
     await prepare(session);
     freeze();
     expect(await settled(send(session))).toContain('did not respond in time');
@@ -201,9 +201,9 @@ describe('the session of an import', () => {
   });
 
   test('may take its time for other statements', async () => {
-    const session = await create({ quickTimeout: 400 }).open(new AbortController());
+    const session = await create({ quickTimeout: 1500 }).open(new AbortController());
     await session.query('BEGIN');
-    expect(await settled(session.query('SELECT pg_sleep(1)'))).toBe('done');
+    expect(await settled(session.query('SELECT pg_sleep(3)'))).toBe('done');
     session.release({ isReusable: true });
   });
 

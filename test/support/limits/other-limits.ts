@@ -119,6 +119,10 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   ],
   'http/headers.ts MAX_AGE': ['test/service/security/headers.test.ts', "'access-control-max-age': '600'"],
   'database/sweep.ts DELETED_AT_ONCE': ['test/service/idempotency-table.test.ts', 'both delete the expired ones'],
+  'imports/import-session.ts QUICK_TIMEOUT': [
+    'test/service/imports/session.test.ts',
+    'of a PostgreSQL that hangs is closed',
+  ],
   'RequestLimits imports.grace': ['test/service/imports/session.test.ts', 'does not respond is closed after'],
   'RequestLimits imports.lockTimeout': ['test/service/imports/interrupted.test.ts', 'has locked for too long'],
   'observability/logger.ts MAX_WAITING': ['test/system/unwritable-log.test.ts', 'a full disk delays neither'],
