@@ -39,7 +39,9 @@ test.each([[['--on-conflict', 'replace']], [['--atomic']]])(
       expect(JSON.parse(printed)).toMatchObject({ created: 3, failed: 0, stopped: { file: '-' } });
       expect([code, said]).toEqual([
         1,
-        expect.stringContaining('-: The database cannot be reached. Nothing is stored. Repeat the import.\n'),
+        expect.stringMatching(
+          /^-: The database is not available: .* not currently accepting .* Check DATABASE_URL: .* Nothing is stored\. Repeat the import\.$/m,
+        ),
       ]);
     } finally {
       await database.administer(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS true`);
