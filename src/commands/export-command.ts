@@ -1,14 +1,16 @@
+import { Readable } from 'node:stream';
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { COMMAND_CONNECT_TIMEOUT } from '../database/database.ts';
 import { OperationalError } from '../errors.ts';
 import { createPlantExports, type OpenOptions } from '../exports/export-plants.ts';
-import { type ExportFormat, exportFormats } from '../exports/write-rows.ts';
+import { type ExportFormat, exportFormats, rowWriters } from '../exports/write-rows.ts';
 import { plantQuerySchema } from '../plants/plant.ts';
 import { formatCount } from '../quote-value.ts';
 import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
-import { type ExportPlants, exportFromService } from './export-from-service.ts';
 import { parseOnce } from './option-parsers.ts';
 import { describeProgress, note, showProgress } from './output.ts';
+import { notPlantStore, RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
 import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
@@ -61,4 +63,55 @@ const exportTo = async ({ file, format, filter, signal, exportPlants }: ExportTo
     const state = file === STDIO ? '' : ` ${file} is unchanged.`;
     throw new OperationalError(`The export was interrupted and is not complete.${state}`);
   }
+};
+
+/** Opens a stream of the plants that match, as text in UTF-8. Destroy it unless it is read to its end. */
+type ExportPlants = (options: OpenOptions) => Promise<Readable>;
+
+/** @throws {RemoteError}, also while the stream is read */
+const exportFromService =
+  (service: RemoteService): ExportPlants =>
+  async ({ format, filter, progress, signal }) => {
+    const response = await send(service, { path: '/plants/export', query: { format, ...filter }, signal });
+    const { statusCode, headers } = response;
+    if (statusCode !== 200) await readResult(response, service, z.never());
+    // Without either, nobody can tell whether all has arrived.
+    const isDelimited = headers['transfer-encoding'] === 'chunked' || 'content-length' in headers;
+    const { type } = rowWriters[format];
+    if (!headers['content-type']?.startsWith(type.replace(/;.*/, '')) || !isDelimited)
+      throw notPlantStore(response, service.url);
+    const count = createRowCounter(format);
+    return Readable.from(
+      (async function* () {
+        try {
+          for await (const chunk of response) {
+            progress.rows += count(chunk);
+            yield chunk;
+          }
+        } catch (cause) {
+          throw new RemoteError(INCOMPLETE, 'not sent', cause);
+        }
+      })(),
+    );
+  };
+
+const INCOMPLETE =
+  'The connection was lost, so the export is not complete. Try again. The service may have stopped, or the export took too long: see EXPORT_TIMEOUT.';
+
+const [LINE_FEED, QUOTE] = [10, 34];
+
+/** @returns a function that counts the plants that end in a chunk. In CSV, names may have line ends within quotes. */
+const createRowCounter = (format: ExportFormat) => {
+  let isHead = format === 'csv';
+  let isQuoted = false;
+  return (chunk: Buffer): number => {
+    let rows = 0;
+    for (const byte of chunk) {
+      if (byte === QUOTE && format === 'csv') isQuoted = !isQuoted;
+      if (byte !== LINE_FEED || isQuoted) continue;
+      if (!isHead) rows += 1;
+      isHead = false;
+    }
+    return rows;
+  };
 };

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
-import { importQuerySchema } from './import.ts';
+import { importQuerySchema, type PlantRow } from './import.ts';
 import { ImportInterruptedError } from './import-errors.ts';
 import { importPlants } from './import-plants.ts';
 
@@ -34,7 +34,7 @@ test('each slice has as many rows as fit, not only the first', async () => {
   const session = {
     lockTimeout: 1000,
     query: () => (copied.length < 4 ? Promise.resolve({ rows: [], rowCount: 0 }) : Promise.reject(new Error('stored'))),
-    copy: async (_sql: string, text: string) => void copied.push(text.trimEnd().split('\n').length),
+    copy: async (_sql: string, rows: readonly PlantRow[]) => void copied.push(rows.length),
     commit: async () => {},
     release: () => {},
   };

@@ -13,7 +13,7 @@ import {
 } from './import.ts';
 import { ImportInterruptedError } from './import-errors.ts';
 import type { ImportSession, ImportSessions } from './import-session.ts';
-import { COPY_STAGED_ROWS, CREATE_STAGED_ROWS, rowsAsValues, STAGED_ROWS, toCopyText } from './import-statements.ts';
+import { COPY_STAGED_ROWS, CREATE_STAGED_ROWS, rowsAsValues, STAGED_ROWS } from './import-statements.ts';
 import { type StoreOutcome, storeRows } from './store-rows.ts';
 
 /** The limits of a slice: rows, and characters of their names and tags. */
@@ -62,7 +62,7 @@ export const importPlants = async (
       session = await sessions.open(ending);
       await session.query(CREATE_STAGED_ROWS);
     }
-    staging = session.copy(COPY_STAGED_ROWS, toCopyText(rows));
+    staging = session.copy(COPY_STAGED_ROWS, rows);
     // The client may pause, or never send the end.
     staging.catch((error) => ending.abort(error));
   };

@@ -6,6 +6,7 @@ import { toCitusWriteError } from '../database/database-error.ts';
 import { isPooled } from '../database/database-url.ts';
 import { setSilenceTimeout, socketOf } from '../database/silence-timeout.ts';
 import { StoreError } from '../errors.ts';
+import type { PlantRow } from './import.ts';
 
 export type ImportDatabase = {
   url: string;
@@ -120,14 +121,14 @@ export const createImportSessions = (options: SessionsOptions) => {
         isFirst = false;
         return run(() => client.query<Row>(sql, values), { isQuick });
       },
-      /** @param sql COPY … FROM STDIN. @param text the rows in its text format (manual, COPY) */
-      copy: (sql: string, text: string): Promise<unknown> =>
+      /** @param sql COPY … FROM STDIN, for the columns line, id, name and tag */
+      copy: (sql: string, rows: readonly PlantRow[]): Promise<unknown> =>
         run(
           () => {
             const stream = client.query(copyFrom(sql));
             // It may fail again after the first error, which `once` reports: it was not told to end.
             stream.on('error', () => {});
-            stream.end(text);
+            stream.end(toCopyText(rows));
             return once(stream, 'finish');
           },
           { isQuick: true },
@@ -167,3 +168,17 @@ export const createImportSessions = (options: SessionsOptions) => {
 export type ImportSessions = ReturnType<typeof createImportSessions>;
 
 export type ImportSession = Awaited<ReturnType<ImportSessions['open']>>;
+
+/** Rows in the text format of COPY (manual, COPY, File Formats). */
+const toCopyText = (rows: readonly PlantRow[]): string => {
+  let text = '';
+  for (const { line, plant } of rows)
+    text += `${line}\t${plant.id}\t${escapeText(plant.name)}\t${plant.tag === undefined ? '\\N' : escapeText(plant.tag)}\n`;
+  return text;
+};
+
+const SPECIAL = /[\\\n\r\t]/;
+const ESCAPES: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+const escapeText = (text: string): string =>
+  SPECIAL.test(text) ? text.replace(/[\\\n\r\t]/g, (character) => ESCAPES[character] as string) : text;

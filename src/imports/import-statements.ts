@@ -38,19 +38,6 @@ export const insertStagedRows = ({ repeated }: { repeated: number }): string => 
   SELECT id, name, tag FROM ${repeated > 0 ? FIRST_STAGED_ROWS : STAGED_ROWS.from} ORDER BY id`;
 export const COPY_STAGED_ROWS = 'COPY pg_temp.import_rows FROM STDIN';
 
-export const toCopyText = (rows: readonly PlantRow[]): string => {
-  let text = '';
-  for (const { line, plant } of rows)
-    text += `${line}\t${plant.id}\t${escapeText(plant.name)}\t${plant.tag === undefined ? '\\N' : escapeText(plant.tag)}\n`;
-  return text;
-};
-
-const SPECIAL = /[\\\n\r\t]/;
-const ESCAPES: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-
-const escapeText = (text: string): string =>
-  SPECIAL.test(text) ? text.replace(/[\\\n\r\t]/g, (character) => ESCAPES[character] as string) : text;
-
 /**
  * Selects the rows that meet a conflict: those whose id occurs in an earlier row, and those whose id is taken. `repeated` and
  * `taken` count all of them. $1, $2: which of the two to list first, in the order of lines. Only reads. (Inner joins, because Citus

@@ -1,9 +1,9 @@
+import { CsvError, type Parser, parse } from 'csv-parse';
 import { z } from 'zod';
 import { StoreError } from '../errors.ts';
 import { MAX_INT64, MIN_INT64, plantSchema } from '../plants/plant.ts';
 import { quoteValue } from '../quote-value.ts';
-import { createCsvHead, toColumnName } from './csv-head.ts';
-import { type CsvFields, type CsvRecord, createCsvParser } from './csv-records.ts';
+import { countLineEnds } from './decode-text.ts';
 import { type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
 
 /** A number that a spreadsheet has shortened, such as 1.23457E+18 or 1,23457E+18. */
@@ -103,3 +103,161 @@ const toCsvRow = ({ line, fields }: CsvRecord, columns: Columns): ImportRow =>
     }
     return { id: fields[columns.id], name: fields[columns.name] ?? '', tag: fields[columns.tag] };
   });
+
+/** The possible delimiters; the first is the default. */
+const DELIMITERS = [',', ';', '\t'];
+/** The maximum number of characters to wait for the end of the header row. */
+const MAX_HEAD = 16_384;
+/** A CR at the end may be half of a CRLF. */
+const LINE_END = /\n|\r./s;
+
+/** Where records begin. `text`: what has arrived from there on. */
+type CsvStart = { delimiter: string; line: number; text: string };
+
+/**
+ * Creates a function that finds the header row and its delimiter.
+ * @param given overrides the delimiter that is recognized; `tab` is a tab
+ */
+const createCsvHead = (given?: string) => {
+  const chosen = given === 'tab' ? '\t' : given;
+  let text = '';
+  let line = 1;
+
+  /** Counts rows without a value or a quote instead of keeping them, because a file can begin with any number of them. */
+  const skipEmptyRows = (isLast: boolean) => {
+    const [empty = ''] = /^[\r\n,;\t ]*/.exec(text) ?? [];
+    const isAll = empty.length === text.length;
+    // A CR at the end may be half of a CRLF.
+    const rows = isAll && !isLast ? empty.replace(/\r$/, '') : empty;
+    const start = isAll && isLast ? rows.length : 1 + Math.max(rows.lastIndexOf('\n'), rows.lastIndexOf('\r'));
+    line += countLineEnds(text.slice(0, start));
+    text = text.slice(start);
+  };
+
+  /**
+   * @param isLast whether the piece ends the file
+   * @returns undefined until the header row has arrived, or MAX_HEAD
+   * @throws {StoreError} 1000 for UTF-16, 1003 for another delimiter in a line `sep=`
+   */
+  return (piece: string, isLast: boolean): CsvStart | undefined => {
+    text += piece;
+    skipEmptyRows(isLast);
+    if (!isLast && text.length < MAX_HEAD && !LINE_END.test(text)) return undefined;
+    const [row = '', content = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(text) ?? [];
+    if (content.includes('\0')) throw new StoreError('bodyNotJson', WIDE);
+    const named = delimiterIn(content);
+    if (named === undefined) return { delimiter: chosen ?? delimiterOf(content), line, text };
+    return { delimiter: chosen ?? named, line: line + 1, text: text.slice(row.length) };
+  };
+};
+
+const WIDE =
+  'The header row has NUL characters, as in UTF-16. If the file is in utf-16le or utf-16be, state this encoding.';
+
+/** The delimiter that a line `sep=;` names, which some spreadsheets write first. @throws {StoreError} 1003 */
+const delimiterIn = (line: string): string | undefined => {
+  const [, named] = /^"?sep=([^"]?)"?$/i.exec(line) ?? [];
+  if (named === undefined || DELIMITERS.includes(named)) return named;
+  const message = `The first line is ${quoteValue(line.trim())}, but fields must be separated by commas, semicolons or tabs.`;
+  throw new StoreError('fieldWrong', message);
+};
+
+/** The delimiter that separates the columns `id` and `name`, or else one of them from others. */
+const delimiterOf = (row: string): string => {
+  const separates = (delimiter: string, count: number) => {
+    const names = row.split(delimiter).map((name) => toColumnName(name.trim().replace(/^"(.*)"$/, '$1')));
+    return names.length > 1 && ['id', 'name'].filter((name) => names.includes(name)).length >= count;
+  };
+  const find = (count: number) => DELIMITERS.find((delimiter) => separates(delimiter, count));
+  return find(2) ?? find(1) ?? ',';
+};
+
+/** Columns are named regardless of case and surrounding blanks. */
+const toColumnName = (text: string): string => text.trim().toLowerCase();
+
+/** The maximum number of fields in a record, because even an empty field takes memory. */
+const MAX_FIELDS = 1000;
+
+/** How many bytes to parse at once. The parser cannot be interrupted, and takes up to 7 ms for them if every row lacks fields. */
+const PIECE = 512;
+
+/** A field that is empty and not quoted is undefined. */
+type CsvFields = (string | undefined)[];
+
+/** `line`: the line on which the record begins, from 1. */
+type CsvRecord = { line: number; fields: CsvFields };
+
+type ParserOptions = { delimiter: string; line: number; maxRecordBytes: number };
+
+/**
+ * Creates a function that parses records of CSV (RFC 4180), which end with CR, LF or CRLF. Ignores empty lines.
+ * @param options `line`: the first line of the text. `maxRecordBytes`: of the fields of a record together
+ * @throws {StoreError} 1000 for an invalid quote, 1002 for a record that is too long. Both end the file, because the start of
+ * the next record is unknown
+ */
+const createCsvParser = ({ delimiter, line: firstLine, maxRecordBytes }: ParserOptions) => {
+  const records: CsvRecord[] = [];
+  // Counted here, because the parser counts a CRLF within quotes as two lines.
+  let recordLines = 0;
+  let quotedLineEnds = 0;
+  // The parser's own limit counts the fields that are complete in characters.
+  let recordBytes = 0;
+  const line = () => firstLine + recordLines + parser.info.empty_lines;
+  const parser: Parser = parse({
+    delimiter,
+    // CRLF first, so that it ends one record.
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    // The parser checks it before it adds a byte. 0 would mean no limit.
+    max_record_size: Math.max(1, maxRecordBytes - 1),
+    cast: (text, { quoting, index }) => {
+      if (index >= MAX_FIELDS) throw tooManyFields(line());
+      recordBytes = (index === 0 ? 0 : recordBytes) + Buffer.byteLength(text);
+      if (recordBytes > maxRecordBytes) throw recordTooLong(line(), maxRecordBytes);
+      if (quoting) quotedLineEnds += countLineEnds(text);
+      return text === '' && !quoting ? undefined : text;
+    },
+    // Called during `write` and `end`. Nothing goes through the parser's output stream.
+    on_record: (fields: CsvFields) => {
+      records.push({ line: line(), fields });
+      recordLines += 1 + quotedLineEnds;
+      quotedLineEnds = 0;
+      return undefined;
+    },
+  });
+  // `parsed` throws it.
+  parser.on('error', () => {});
+  const parsed = function* (): Generator<CsvRecord> {
+    yield* records.splice(0);
+    if (parser.errored) throw toStoreError(parser.errored, line(), maxRecordBytes);
+  };
+  /** @returns the records that end in the text, and undefined now and then, since it can take long without a record */
+  return function* (text: string, isLast: boolean): Generator<CsvRecord | undefined> {
+    // As bytes, because a part of a text could begin within a character.
+    const bytes = Buffer.from(text);
+    for (let start = 0; start < bytes.length; start += PIECE) {
+      parser.write(bytes.subarray(start, start + PIECE));
+      yield* parsed();
+      yield undefined;
+    }
+    if (!isLast) return;
+    parser.end();
+    yield* parsed();
+  };
+};
+
+const tooManyFields = (line: number) =>
+  new StoreError('bodyTooLarge', `The row at line ${line} has more than ${MAX_FIELDS} fields.`);
+
+const recordTooLong = (line: number, maxRecordBytes: number, cause?: Error) => {
+  const message = `The row at line ${line} must be at most ${maxRecordBytes} bytes. Check for an unclosed quote.`;
+  return new StoreError('bodyTooLarge', message, { cause });
+};
+
+const toStoreError = (error: Error, line: number, maxRecordBytes: number): Error => {
+  if (!(error instanceof CsvError)) return error;
+  if (error.code === 'CSV_MAX_RECORD_SIZE') return recordTooLong(line, maxRecordBytes, error);
+  const message = `The CSV has an invalid or unclosed quote in the row at line ${line}.`;
+  return new StoreError('bodyNotJson', message, { cause: error });
+};

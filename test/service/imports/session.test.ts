@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { OutcomeUnknownError } from '../../../src/database/database-error.ts';
 import { createImportSessions, type ImportSession } from '../../../src/imports/import-session.ts';
+import { COPY_STAGED_ROWS, CREATE_STAGED_ROWS } from '../../../src/imports/import-statements.ts';
 import { lockTable, waitForBlocked } from '../../support/lock-table.ts';
 import { otherSessions } from '../../support/other-sessions.ts';
 import { useTestDatabase } from '../../support/use-test-database.ts';
@@ -186,8 +187,8 @@ describe('the session of an import', () => {
     ['the first statement', async () => {}, (session: ImportSession) => session.query('BEGIN')],
     [
       'a COPY',
-      (session: ImportSession) => session.query('CREATE TEMPORARY TABLE import_rows (id bigint)'),
-      (session: ImportSession) => session.copy('COPY import_rows FROM STDIN', '1\n'),
+      (session: ImportSession) => session.query(CREATE_STAGED_ROWS),
+      (session: ImportSession) => session.copy(COPY_STAGED_ROWS, [{ line: 1, plant: { id: 1n, name: 'Fir' } }]),
     ],
   ])('of a PostgreSQL that hangs is closed: %s', async (_what, prepare, send) => {
     const { url, freeze } = await startProxy();

@@ -99,7 +99,7 @@ describe('a file', () => {
   const csv = (text: string | string[], maxLineBytes = 1_048_576) =>
     outcome(readRows(piecesOf([text].flat()), { format: 'csv', maxLineBytes }));
 
-  edge('imports/csv-records.ts MAX_FIELDS', 'of CSV has at most 1000 fields in a row, the header row as well', {
+  edge('imports/read-csv.ts MAX_FIELDS', 'of CSV has at most 1000 fields in a row, the header row as well', {
     is: [['stored'], ['stored'], 1002],
     of: (fields) => csv(`id,name${',x'.repeat(fields - 2)}\n1,Fir${','.repeat(fields - 2)}`),
   });
@@ -107,7 +107,7 @@ describe('a file', () => {
     is: [['stored'], ['stored'], [1003]],
     of: (length) => csv(`id,name\n${'1'.padStart(length, '0')},Fir`),
   });
-  edge('imports/csv-head.ts MAX_HEAD', 'of CSV has its delimiter recognized from 16 KiB', {
+  edge('imports/read-csv.ts MAX_HEAD', 'of CSV has its delimiter recognized from 16 KiB', {
     is: [['stored'], 1003, 1003],
     of: (size) => csv(['x'.repeat(size), ';id;name\n1;2;Fir']),
   });

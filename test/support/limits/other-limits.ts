@@ -49,7 +49,7 @@ const reasons: Record<string, string[]> = {
     'bodies/read-json-body.ts LARGE_BODY',
     'http/send-json.ts LARGE',
     'imports/store-rows.ts RETRY_DELAY',
-    'imports/csv-records.ts PIECE',
+    'imports/read-csv.ts PIECE',
     'imports/read-rows.ts TURN',
     'imports/read-rows.ts TURNS_OF_OTHERS',
     'observability/logger.ts ATOMIC_WRITE',
