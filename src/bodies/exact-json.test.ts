@@ -59,9 +59,10 @@ describe('parseExactJson', () => {
     },
   );
 
-  test('takes the last of several ids, as JSON.parse does', () => {
-    expect(parseExactJson('{"id":1,"name":"a","id":2}')).toEqual({ id: 2n, name: 'a' });
-  });
+  test.each(['{"id":1,"name":"a","id":2}', '{ "id": 1,"name": "a", "id": 2 }'])(
+    'takes the last of several ids, as JSON.parse does: %s',
+    (text) => expect(parseExactJson(text)).toEqual({ id: 2n, name: 'a' }),
+  );
 
   test('otherwise equals JSON.parse', () => {
     fc.assert(
