@@ -147,11 +147,11 @@ test.each(['57014', '55P03', '40001', '53100', '57P03'])('%s during a write: not
   expect(toWriteError(own(code))).toMatchObject({ code });
 });
 
-test('only data exceptions, violated constraints, exceeded limits and exceptions of triggers mean a rejected row', () => {
-  for (const code of ['22001', '22021', '22P05', '23502', '23505', '23514', '54000', 'P0001']) {
+test('only data exceptions, violated constraints and policies, exceeded limits and exceptions of triggers mean a rejected row', () => {
+  for (const code of ['22001', '22021', '22P05', '23502', '23505', '23514', '44000', '45000', '54000', 'P0001']) {
     expect([code, isRowRefusal(own(code)), isRowRefusal(ofRawQuery(code))]).toEqual([code, true, true]);
   }
-  for (const code of ['21000', '24000', '42501', '53100', 'P2010', '2202', 'x22021', 'P0002']) {
+  for (const code of ['21000', '24000', '38000', '42501', '53100', 'P2010', '2202', 'x22021', 'P0002']) {
     expect([code, isRowRefusal(own(code)), isRowRefusal(ofRawQuery(code))]).toEqual([code, false, false]);
   }
 });

@@ -65,6 +65,16 @@ export class OutcomeUnknownError extends Error {
   override name = 'OutcomeUnknownError';
 }
 
+/**
+ * Gives an error of PostgreSQL the code that says what it means here. For a row that a policy rejects it has that of a missing
+ * privilege; SQL's own is 44000. The error of a statement in a trigger has the same code as that of the statement around it; 38000
+ * is for faults of such routines.
+ */
+export const clarifyCode = (error: { code?: string; routine?: string; internalQuery?: string }): void => {
+  if (error.routine === 'ExecWithCheckOptions') error.code = '44000';
+  else if (error.internalQuery !== undefined && error.code?.startsWith('42')) error.code = '38000';
+};
+
 /** The error of opening a connection, whatever its code: no statement was sent. */
 export const toConnectError = (error: Error): DatabaseUnreachableError => {
   // Node.js gives no message if it tried several addresses.
@@ -114,16 +124,16 @@ export const isDeadlock = hasCode(/^40P01$/);
 export const isLockTimeout = hasCode(/^55P03$/);
 
 /**
- * PostgreSQL rejected a row: a data exception (22…), a violated constraint (23…), a value that exceeds a limit such as that of
- * an index (54…), or an exception raised by a trigger (P0001).
+ * PostgreSQL rejected a row: a data exception (22…), a violated constraint (23…) or policy (44…), a value that exceeds a
+ * limit such as that of an index (54…), or an exception raised by a trigger (P0001, 45…).
  */
-export const isRowRefusal = hasCode(/^(2[23]|54)\w{3}$|^P0001$/);
+export const isRowRefusal = hasCode(/^(2[23]|4[45]|54)\w{3}$|^P0001$/);
 
 /**
- * A row breaks a rule that an operator has added: a constraint (23…), the length of a column (22001) or of an index (54000), or the
- * exception of a trigger (P0001). The other refusals of rows are faults.
+ * A row breaks a rule that an operator has added: a constraint (23…), a policy (44…), the length of a column (22001) or of an index
+ * (54000), or the exception of a trigger (P0001, 45…). The other refusals of rows are faults.
  */
-export const isRuleViolation = hasCode(/^(23\w{3}|22001|54000|P0001)$/);
+export const isRuleViolation = hasCode(/^((23|44|45)\w{3}|22001|54000|P0001)$/);
 
 /** A worker of Citus failed while rows were copied to it. It has this code whatever the reason, and the statement stored nothing. */
 export const isCitusCopyFailure = hasCode(/^XX000$/);

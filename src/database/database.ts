@@ -3,7 +3,7 @@ import { Debug as clientNotes } from '@prisma/client/runtime/client';
 import { Debug as adapterNotes, type SqlQuery } from '@prisma/driver-adapter-utils';
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import { isLockTimeout, isOutOfConnections, isRowRefusal, toConnectError } from './database-error.ts';
+import { clarifyCode, isLockTimeout, isOutOfConnections, isRowRefusal, toConnectError } from './database-error.ts';
 import { isPooled, sessionUrl } from './database-url.ts';
 import { closeWhenSilent, setSilenceTimeout, socketOf } from './silence-timeout.ts';
 
@@ -90,6 +90,7 @@ const clientWithin = (connectTimeout: number, onConnect: PoolOptions['onConnect'
       super({ ...config, connectionTimeoutMillis: 0 });
       // A broken connection also rejects the statement. Without a listener, the event would crash the process.
       this.on('error', () => {});
+      this.connection.on('errorMessage', clarifyCode);
       let intervals = 0;
       const timer = setInterval(() => {
         intervals += 1;

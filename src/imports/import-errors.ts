@@ -2,6 +2,7 @@ import {
   classifyDatabaseError,
   type DatabaseFailure,
   isDiskFull,
+  isOutOfConnections,
   isPrivilegeMissing,
   isReadOnly,
   isTemporaryLimit,
@@ -32,6 +33,7 @@ export class ImportInterruptedError extends Error {
     if (cause instanceof StoreError) return cause.message;
     if (this.isUnknown) return 'The database connection was lost during the commit.';
     if (isPrivilegeMissing(cause)) return PRIVILEGE_MISSING;
+    if (isOutOfConnections(cause)) return REASONS.busy;
     if (isReadOnly(cause)) return 'The database is read-only.';
     if (isDiskFull(cause)) return 'The disk of the database is full.';
     if (isTemporaryLimit(cause))

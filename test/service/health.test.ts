@@ -3,6 +3,7 @@ import { lockPlants } from '../support/lock-plants.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
 import { otherSessions } from '../support/other-sessions.ts';
 import { onCitus, testUnless } from '../support/skip.ts';
+import { startAsRole } from '../support/start-as-role.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -63,23 +64,12 @@ describe('GET /livez and GET /readyz', () => {
   });
 
   /** Starts a service whose role owns nothing. `query`: as the owner. */
-  const startAsRole = async (stack: AsyncDisposableStack) => {
-    const { url, query, administer, drop } = await createTestDatabase();
-    stack.defer(drop);
-    const role = `limited_${process.pid}`;
-    await query(`CREATE ROLE ${role} LOGIN PASSWORD 'limited'; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
-    stack.defer(async () => void (await administer(`DROP ROLE ${role}`)));
-    stack.defer(async () => void (await query(`DROP OWNED BY ${role}`)));
-    const asRole = Object.assign(new URL(url), { username: role, password: 'limited' });
-    return { service: await start({}, { databaseUrl: asRole.href }), query, role };
-  };
-
   testUnless(
     onCitus('row-level security is its own matter'),
     'not ready if row-level security has no policy for a command of requests, code 1502; ready with one for each',
     async () => {
       await using stack = new AsyncDisposableStack();
-      const { service, query, role } = await startAsRole(stack);
+      const { service, query, role } = await startAsRole(start, stack);
       expect((await service.agent.get('/readyz')).status).toBe(200);
       await query('ALTER TABLE plants ENABLE ROW LEVEL SECURITY; ALTER TABLE tokens ENABLE ROW LEVEL SECURITY');
       const missing = async () => {
@@ -106,7 +96,7 @@ describe('GET /livez and GET /readyz', () => {
 
   testUnless(onCitus('roles are of a cluster'), 'not ready while the role lacks a privilege, code 1502', async () => {
     await using stack = new AsyncDisposableStack();
-    const { service, query, role } = await startAsRole(stack);
+    const { service, query, role } = await startAsRole(start, stack);
     const ready = async () => {
       const { status, body } = await service.agent.get('/readyz');
       return [status, body.message];
@@ -132,7 +122,7 @@ describe('GET /livez and GET /readyz', () => {
     'ready while requests have connections, although PostgreSQL opens no more for the role',
     async () => {
       await using stack = new AsyncDisposableStack();
-      const { service, query, role } = await startAsRole(stack);
+      const { service, query, role } = await startAsRole(start, stack);
       await query(`ALTER ROLE ${role} CONNECTION LIMIT 0`);
       expect((await service.agent.get('/readyz')).status).toBe(503);
       await query(`ALTER ROLE ${role} CONNECTION LIMIT 1`);
