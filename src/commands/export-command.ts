@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { COMMAND_CONNECT_TIMEOUT } from '../database/database.ts';
 import { OperationalError } from '../errors.ts';
-import { createPlantExports, type OpenOptions } from '../exports/export-plants.ts';
+import { type ExportOptions, openExport } from '../exports/export-plants.ts';
 import { type ExportFormat, exportFormats, rowWriters } from '../exports/write-rows.ts';
 import { plantQuerySchema } from '../plants/plant.ts';
 import { formatCount } from '../quote-value.ts';
@@ -15,7 +15,7 @@ import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
 
-type ExportOptions = ServiceOptions & { format?: ExportFormat; tag?: string; q?: string };
+type CommandOptions = ServiceOptions & { format?: ExportFormat; tag?: string; q?: string };
 
 export const addExportCommand = (program: Command, { config, environment }: CommandSettings): void => {
   const command = program
@@ -29,22 +29,20 @@ export const addExportCommand = (program: Command, { config, environment }: Comm
       'only plants whose name contains this text, ignoring case',
       parseOnce(plantQuerySchema.shape.q),
     );
-  addServiceOptions(command).action(async (file: string, { format, tag, q, ...options }: ExportOptions) => {
+  addServiceOptions(command).action(async (file: string, { format, tag, q, ...options }: CommandOptions) => {
     const service = serviceOf(command, options, environment);
     const target = { file, format: formatOf(command, file, exportFormats, format), filter: { tag, q } };
-    const rows = await interruptible((signal) =>
-      service
-        ? exportTo({ ...target, signal, exportPlants: exportFromService(service) })
-        : withSession(config(), (url) => exportTo({ ...target, signal, exportPlants: exportFromDatabase(url) })),
-    );
+    const rows = await interruptible((signal) => {
+      const run = (exportPlants: ExportPlants) => exportTo({ ...target, signal, exportPlants });
+      if (service) return run(exportFromService(service));
+      const connectTimeout = COMMAND_CONNECT_TIMEOUT;
+      return withSession(config(), (url) => run((plants) => openExport({ url, connectTimeout }, plants)));
+    });
     note(`Exported ${formatCount(rows)} plants.`);
   });
 };
 
-const exportFromDatabase = (url: string): ExportPlants =>
-  createPlantExports({ database: { url, connectTimeout: COMMAND_CONNECT_TIMEOUT }, limit: 1 }).open;
-
-type ExportToOptions = Pick<OpenOptions, 'filter' | 'signal'> & {
+type ExportToOptions = Pick<ExportOptions, 'filter' | 'signal'> & {
   file: string;
   format: FileFormat;
   exportPlants: ExportPlants;
@@ -55,7 +53,10 @@ const exportTo = async ({ file, format, filter, signal, exportPlants }: ExportTo
   const progress = { rows: 0 };
   using _shown = showProgress((seconds) => describeProgress(seconds, progress.rows));
   try {
-    const bytes = await exportPlants({ filter, format: format.format, progress, signal });
+    const onRows = (count: number) => {
+      progress.rows += count;
+    };
+    const bytes = await exportPlants({ filter, format: format.format, onRows, signal });
     await writeFileBytes(file, format, { bytes, signal }).finally(() => bytes.destroy());
     return progress.rows;
   } catch (error) {
@@ -66,12 +67,12 @@ const exportTo = async ({ file, format, filter, signal, exportPlants }: ExportTo
 };
 
 /** Opens a stream of the plants that match, as text in UTF-8. Destroy it unless it is read to its end. */
-type ExportPlants = (options: OpenOptions) => Promise<Readable>;
+type ExportPlants = (options: ExportOptions) => Promise<Readable>;
 
 /** @throws {RemoteError}, also while the stream is read */
 const exportFromService =
   (service: RemoteService): ExportPlants =>
-  async ({ format, filter, progress, signal }) => {
+  async ({ format, filter, onRows, signal }) => {
     const response = await send(service, { path: '/plants/export', query: { format, ...filter }, signal });
     const { statusCode, headers } = response;
     if (statusCode !== 200) await readResult(response, service, z.never());
@@ -85,7 +86,7 @@ const exportFromService =
       (async function* () {
         try {
           for await (const chunk of response) {
-            progress.rows += count(chunk);
+            onRows(count(chunk));
             yield chunk;
           }
         } catch (cause) {

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { openRowStream } from '../../src/database/row-stream.ts';
-import { createPlantExports } from '../../src/exports/export-plants.ts';
+import { openExport } from '../../src/exports/export-plants.ts';
 import type { PlantFilter } from '../../src/plants/plant.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
@@ -135,14 +135,10 @@ describe('a stream of rows', () => {
   });
 });
 
-const startExports = (signal = new AbortController().signal) => {
-  const exports = createPlantExports({ database: options(SILENCE), limit: 1 });
-  const openExport = (filter: PlantFilter = {}) =>
-    exports.open({ holder: '', format: 'csv', filter, progress: { rows: 0 }, signal });
-  return { exports, openExport };
-};
+const openPlants = (filter: PlantFilter = {}, signal = new AbortController().signal) =>
+  openExport(options(SILENCE), { format: 'csv', filter, onRows: () => {}, signal });
 
-describe('an export has its slot until its stream closes', () => {
+describe('the session of an export ends', () => {
   const breakLoop = async (stream: Readable) => {
     for await (const _piece of stream) break;
   };
@@ -160,12 +156,9 @@ describe('an export has its slot until its stream closes', () => {
   ])('because %s', async (_title, close) => {
     await insert(3000, 10_000);
     const controller = new AbortController();
-    const { exports, openExport } = startExports(controller.signal);
-    const stream = await openExport();
-    await expect(openExport()).rejects.toMatchObject({ kind: 'overloaded' });
-    expect(exports.inProgress()).toBe(1);
+    const stream = await openPlants({}, controller.signal);
+    expect(await backends()).toBe(1);
     await close(stream, () => controller.abort());
-    await waitUntil('a free slot', () => exports.inProgress() === 0);
     await waitUntil('the end of its session', async () => (await backends()) === 0);
   });
 });
@@ -177,8 +170,6 @@ describe('an export whose first plant takes too long', () => {
     [{}, { name: 'SilenceError' }],
   ])('with the filter %j fails with %j', async (filter, failure) => {
     await lock();
-    const { exports, openExport } = startExports();
-    await expect(openExport(filter)).rejects.toMatchObject(failure);
-    expect([exports.inProgress(), exports.rows()]).toEqual([0, 0]);
+    await expect(openPlants(filter)).rejects.toMatchObject(failure);
   });
 });
