@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { addAbortListener } from 'node:events';
-import { createReadStream, createWriteStream, fstatSync, type Stats } from 'node:fs';
+import { constants, createReadStream, createWriteStream, fstatSync, openSync, type Stats } from 'node:fs';
 import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout } from 'node:timers/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { type Command, Option } from 'commander';
 import { decompressAll, notDecompressed } from '../bodies/decompress.ts';
@@ -53,14 +55,26 @@ export const sizeOf = async (file: string): Promise<number> => {
   return found.isFile() ? found.size : Number.NaN;
 };
 
-/**
- * Does not wait for a system call that cannot be cancelled: opening or reading a pipe that nobody else uses.
- * @throws errors of `work`, or the signal's reason
- */
-const unlessAborted = async <Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> => {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  using _listener = addAbortListener(signal, () => reject(signal.reason));
-  return await Promise.race([work, aborted]);
+/** Opens a named pipe, without a call that waits for its other side: nothing could cancel it, and the process not exit. */
+const openPipe = async (file: string, flags: number, signal: AbortSignal): Promise<Socket> => {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      const fd = openSync(file, flags | constants.O_NONBLOCK);
+      return new Socket({ fd, readable: flags === constants.O_RDONLY, writable: flags === constants.O_WRONLY });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
+    }
+    // It has no reader yet.
+    await setTimeout(50);
+  }
+};
+
+const isPipe = (found: Stats | undefined) => found?.isFIFO() ?? false;
+
+const openToRead = async (file: string, signal: AbortSignal): Promise<Readable> => {
+  if (file === STDIO) return process.stdin;
+  return isPipe(await stat(file)) ? openPipe(file, constants.O_RDONLY, signal) : createReadStream(file);
 };
 
 /**
@@ -72,19 +86,12 @@ export const readFileBytes = (
   { isCompressed }: Pick<FileFormat, 'isCompressed'>,
   { signal, progress }: { signal: AbortSignal; progress: { bytes: number } },
 ): AsyncIterable<Buffer> => {
-  const stream = file === STDIO ? process.stdin : createReadStream(file);
   const bytes = async function* (): AsyncGenerator<Buffer> {
-    const chunks = stream[Symbol.asyncIterator]();
-    try {
-      for (;;) {
-        signal.throwIfAborted();
-        const { done, value } = await unlessAborted(signal, chunks.next());
-        if (done) return;
-        progress.bytes += value.length;
-        yield value;
-      }
-    } finally {
-      stream.destroy();
+    const stream = await openToRead(file, signal);
+    using _listener = addAbortListener(signal, () => stream.destroy(signal.reason));
+    for await (const chunk of stream) {
+      progress.bytes += chunk.length;
+      yield chunk;
     }
   };
   return isCompressed ? decompressAll(bytes(), createGunzip(), (cause) => notDecompressed(cause, 'file')) : bytes();
@@ -105,8 +112,9 @@ export const writeFileBytes = async (
   const found = await stat(file).catch(() => undefined);
   // Such as /dev/stdout. Others may have written to it before, or do so afterwards.
   if (found && isSameFile(found, fstatSync(1))) return write(printAll);
-  // Writes to a device or a pipe directly instead of replacing it.
-  if (found && !found.isFile()) return unlessAborted(signal, write(createWriteStream(file))).catch(failToWrite(file));
+  // Writes to a pipe or a device directly instead of replacing it.
+  if (isPipe(found)) return openPipe(file, constants.O_WRONLY, signal).then(write).catch(failToWrite(file));
+  if (found && !found.isFile()) return write(createWriteStream(file)).catch(failToWrite(file));
   // A link may lead to a file that does not exist yet.
   const target = found
     ? await realpath(file)

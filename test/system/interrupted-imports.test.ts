@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { lockTable, waitForBlocked } from '../support/lock-table.ts';
 import { spawnWithInput } from '../support/store-process.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
@@ -77,6 +78,45 @@ test('stores nothing on SIGINT, and says so, while it reads as well as while it 
     expect(await count()).toBe(0);
   }
   expect(existsSync(path('-'))).toBe(false);
+});
+
+describe('a command that waits for the other side of a named pipe ends', () => {
+  const pipe = () => {
+    spawnSync('mkfifo', [path('pipe.csv')]);
+    return path('pipe.csv');
+  };
+
+  test.each([
+    ['its signal', '', 'SIGTERM'],
+    ['an error of what it has read', 'neither id nor name\n'.repeat(100), undefined],
+  ] as const)('with %s: an import whose writer is silent', async (_what, written, signal) => {
+    const file = pipe();
+    const command = start(['import', file]);
+    const exited = once(command, 'exit');
+    let writer: number | undefined;
+    await waitUntil('a reader', () => {
+      try {
+        writer = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK);
+      } catch {
+        // The command has not opened its side yet.
+      }
+      return writer !== undefined;
+    });
+    writeSync(writer as number, written);
+    if (signal) command.kill(signal);
+    expect(await exited).toEqual([1, null]);
+    closeSync(writer as number);
+  });
+
+  test('with its signal: an export without a reader', async () => {
+    await database.query("INSERT INTO plants SELECT id, repeat('x', 10000) FROM generate_series(1, 1000) AS id");
+    const command = start(['export', pipe()]);
+    const exited = once(command, 'exit');
+    const reading = "SELECT FROM pg_stat_activity WHERE query LIKE '%FROM plants%' AND pid <> pg_backend_pid()";
+    await waitUntil('an export', async () => (await database.query(reading)).length > 0);
+    command.kill('SIGTERM');
+    expect(await exited).toEqual([1, null]);
+  });
 });
 
 test('goes on after a hangup, as with nohup, because its input is no terminal', async () => {
