@@ -285,6 +285,7 @@ export const withoutRow: string[] = [
   'observability/outage-watch.ts PAUSE',
   'observability/request-log.ts SECOND',
   'commands/stop-signal.ts SAME_SIGNAL_TIME',
+  'server/connections.ts ARRIVAL_TIME',
   'changes/follow-changes.ts MAX_UNANSWERED',
   'http/parse-request.ts {1,60}',
 ];

@@ -65,7 +65,8 @@ export const withPrisma = async <Result>(
   const database = createDatabase({ pool, onConnectionLost: () => {} });
   // First, so that a statement has all of its time.
   (await pool.connect()).release();
-  return use(database).finally(() => database.$disconnect());
+  // Not by `$disconnect`, which does nothing before the first statement.
+  return use(database).finally(() => pool.end());
 };
 
 export const withTokens = <Result>(url: string, use: (tokens: TokenRepository) => Promise<Result>): Promise<Result> =>

@@ -228,9 +228,10 @@ class ForgetfulPg extends PrismaPg {
  * delay the first statement by 0.13 s, and on a busy machine beyond its time limit.
  */
 export const createDatabase = ({ pool, traceStatement, onConnectionLost }: DatabaseOptions): Database => {
+  // Prisma would listen only from its first statement on.
+  pool.on('error', onConnectionLost);
   const adapter = new ForgetfulPg(pool, {
     disposeExternalPool: true,
-    onPoolError: onConnectionLost,
     ...(!isPooled(pool.options.connectionString) && { statementNameGenerator: nameOf }),
   });
   adapter.traceStatement = traceStatement;

@@ -8,6 +8,8 @@ import { readInSlices, STOP_PARSING } from './read-in-slices.ts';
 
 /** How often to warn that there are too many connections, in ms. */
 const WARNING_INTERVAL = 60_000;
+/** How long a new connection is not the first to be closed, in ms: what it has sent may not be read yet. */
+const ARRIVAL_TIME = 20;
 const NOTHING = Buffer.alloc(0);
 
 /** A response, with `locals` if Express handles it. */
@@ -48,8 +50,8 @@ export const createConnections = (options: ConnectionsOptions) => {
    * took a quarter of the CPU.
    */
   const open = new Map<Socket, { response?: ServedResponse | undefined; restEndsAt?: number }>();
-  /** Those that never sent a request, oldest first. */
-  const fresh = new Set<Socket>();
+  /** Those that never sent a request, oldest first; with the time when they were opened. */
+  const fresh = new Map<Socket, number>();
   /** Those that wait for the next request, longest idle first; with the last one, if its response came before all of its body. */
   const kept = new Map<Socket, IncomingMessage | undefined>();
   const lingering = createLingering(lingerTimes);
@@ -64,7 +66,10 @@ export const createConnections = (options: ConnectionsOptions) => {
 
   /** Closes the connection that an idle client needs least, or else the new one. */
   const makeRoomFor = (socket: Socket) => {
-    const [idle = socket] = [...fresh.values().take(1), ...kept.keys().take(1)];
+    const [[silent, openedAt = 0] = []] = fresh;
+    const [longest] = kept.keys();
+    const isNew = performance.now() - openedAt < ARRIVAL_TIME;
+    const idle = (isNew ? (longest ?? silent) : (silent ?? longest)) ?? socket;
     if (idle === socket) refusedConnections += 1;
     forget(idle);
     idle.destroy();
@@ -119,7 +124,7 @@ export const createConnections = (options: ConnectionsOptions) => {
       if (open.size >= maxConnections) makeRoomFor(socket);
       if (socket.destroyed) return;
       open.set(socket, {});
-      fresh.add(socket);
+      fresh.set(socket, performance.now());
       socket.once('close', () => forget(socket));
       // Node.js would end its own side once all is sent, and so never if the client does not read.
       socket.once('end', () => {

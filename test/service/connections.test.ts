@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createHttpServer } from '../../src/server/http-server.ts';
 import { lockPlants } from '../support/lock-plants.ts';
@@ -59,12 +60,20 @@ describe('once MAX_CONNECTIONS are open', () => {
     await startFull();
     const used = await openUsed();
     const fresh = [await open(), await open('GET /readyz HTTP/1.1\r\nHost'), await open()];
+    await setTimeout(30);
     // Used again, though longer open than the others.
     for (const _ of fresh) expect(await send(await open(), READY)).toMatch(OK);
     await waitUntil('their end', () => fresh.every(({ closed }) => closed));
     expect(used.closed).toBe(false);
     expect(await counted()).toEqual([MAX, MAX, 0]);
     expect(warnings()).toHaveLength(1);
+  });
+
+  test('but not those that come at once: idle ones make room for each of them', async () => {
+    await startFull();
+    for (let count = 0; count < MAX; count++) await openUsed();
+    const answers = await Promise.all(Array.from({ length: MAX }, async () => send(await open(), READY)));
+    for (const answer of answers) expect(answer).toMatch(OK);
   });
 
   test('then those that have been idle longest', async () => {

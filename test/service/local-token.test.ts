@@ -1,10 +1,12 @@
-import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { ensureLocalToken } from '../../src/commands/serve.ts';
 import { generateTokenText } from '../../src/tokens/token.ts';
+import { otherSessions } from '../support/other-sessions.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 const database = useTestDatabase();
 let folder: string;
@@ -39,4 +41,10 @@ test('the file of a known token is taken away from others', async () => {
   chmodSync(file, 0o666);
   expect(await ensureLocalToken(database.url, folder)).toBe(token);
   expect(mode()).toBe('600');
+});
+
+test('a file that cannot be read leaves no connection behind, whose loss would hide the reason', async () => {
+  mkdirSync(file);
+  await expect(ensureLocalToken(database.url, folder)).rejects.toMatchObject({ code: 'EISDIR' });
+  await waitUntil('its end', async () => (await otherSessions(database)).length === 0);
 });

@@ -91,6 +91,7 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'health/health.ts MAX_AGE': ['test/service/health.test.ts', 'however often it is probed'],
   'changes/follow-changes.ts MAX_UNANSWERED': ['test/service/changes.test.ts', 'PostgreSQL does not respond any more'],
   'commands/remote-service.ts MAX_RESPONSE': ['test/service/remote-failures.test.ts', 'of more than 16 MiB'],
+  'server/connections.ts ARRIVAL_TIME': ['test/service/connections.test.ts', 'those that come at once'],
   'commands/stop-signal.ts SAME_SIGNAL_TIME': ['src/commands/stop-signal.test.ts', 'unless that comes within a second'],
   'RequestLimits exports.stallTimeout': [
     'test/service/exports-in-progress.test.ts',
