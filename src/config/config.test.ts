@@ -88,7 +88,7 @@ describe('readConfig', () => {
       [
         'The configuration is wrong:',
         'PORT is "65536" and must be a TCP port, 0 to 65535',
-        'BASE_PATH is "api" and must be a path such as /api/v1',
+        'BASE_PATH is "api" and must be a path such as /api/v1, not of a health check',
         'LOG_LEVEL is "loud" and must be one of fatal, error, warn, info, debug, trace, silent',
         'BODY_LIMIT is "1MB" and must be a number of bytes, 1 to 4194304',
       ].join('\n'),
@@ -126,7 +126,7 @@ describe('readConfig', () => {
     ['PORT', ['-1', '3e3', '3000.0', ' 3000', '0x50', 'http']],
     ['REQUEST_TIMEOUT', ['0', '999ms', '3601', '2h', '10 s', '10S', '1.5s', '-1s', 's', '9999999999999']],
     ['SHUTDOWN_DELAY', ['61m', '1y', '-1']],
-    ['BASE_PATH', ['/a b', '/a?b', 'x', '//', '/.', '/..', '/a/../b', '/a/./b', '/a/..']],
+    ['BASE_PATH', ['/a b', '/a?b', 'x', '//', '/.', '/..', '/a/../b', '/a/./b', '/a/..', '/readyz', '/livez/']],
     ['BODY_LIMIT', ['0', '4194305', '268435456', '1MB']],
     ['NODE_ENV', ['prod', 'Production']],
     ['METRICS_PORT', ['-1', '65536', 'off']],

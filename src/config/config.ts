@@ -31,11 +31,11 @@ const variables = z.object({
   PORT: wholeNumber('a TCP port', 0, 65_535, 3000),
   BASE_PATH: z
     .string()
-    // No segment may be . or .. because clients remove these before they send a path (RFC 3986 §5.2.4).
-    .regex(/^(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/)
+    // No segment may be . or .. because clients remove these before they send a path (RFC 3986 §5.2.4). The health checks stay at the root.
+    .regex(/^(?!\/(livez|readyz)\/?$)(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/)
     .transform((path) => path.replace(/\/$/, ''))
     .default('')
-    .describe('a path such as /api/v1'),
+    .describe('a path such as /api/v1, not of a health check'),
   DATABASE_URL: databaseUrl({ mayBePooled: true }),
   DIRECT_URL: databaseUrl({ mayBePooled: false }),
   DATABASE_CONNECTIONS: wholeNumber('a number of connections', 1, 1000, 10),

@@ -9,7 +9,10 @@ const NO_TEXT: [start: string, message: string][] = [
     'The file is compressed with gzip. Send Content-Encoding: gzip; on the command line, let its name end with .gz, or decompress it first.',
   ],
   ['PK\x03\x04', 'The file is a workbook or an archive (.xlsx, .ods, .zip). Save it as CSV, or unpack it first.'],
+  ['\xd0\xcf\x11\xe0', 'The file is a workbook (.xls). Save it as CSV first.'],
+  ['\x28\xb5\x2f\xfd', 'The file is compressed with zstd. Decompress it, or compress it with gzip instead.'],
 ];
+
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /**
@@ -26,8 +29,6 @@ export const createTextDecoder = async (stated = 'utf-8') => {
   let last = Number.NaN;
 
   const describeWrong = (bytes: Buffer | undefined): string => {
-    const [, message] = NO_TEXT.find(([text]) => bytes?.toString('latin1', 0, text.length) === text) ?? [];
-    if (Number.isNaN(last) && message) return message;
     // All is right up to the first character that is not ASCII.
     const [right = ''] = new TextDecoder(encoding).decode(bytes).split(/[\u0080-\uffff]/, 1);
     const line = lines + countLineEnds(right, last);
@@ -45,6 +46,8 @@ export const createTextDecoder = async (stated = 'utf-8') => {
       bytes = start = Buffer.concat([start, ...(piece ? [piece] : [])]);
       // A byte order mark has at most 3 bytes, and may be split.
       if (piece && start.length < 3) return '';
+      const [, noText] = NO_TEXT.find(([text]) => start.toString('latin1', 0, text.length) === text) ?? [];
+      if (noText) throw new StoreError('bodyNotJson', noText);
       if (stated !== 'utf-8') encoding = getBOMEncoding(start) ?? stated;
       decoder = new TextDecoder(encoding, { fatal: true });
     }

@@ -12,8 +12,8 @@ const MAX_FAILURES = 100;
 const SECOND = 1000;
 /** The maximum number of characters of a path, so that lines are short enough for several workers to write (logger.ts). */
 const MAX_PATH = 1000;
-/** A token that a client has put into the path by mistake, perhaps cut off. */
-const TOKEN = /plant_[\w-]{10,}|eyJ[\w.-]{10,}/g;
+/** A token that a client has put into the path or its request id by mistake, perhaps cut off. */
+const TOKEN = /plant(_|%5f)[\w-]{10,}|eyJ[\w.-]{10,}/gi;
 const PLANT_PATH = /\/plants\/(-?\d+)$/;
 
 /** Logs one line per request, never with a token, a query or a body. Of the same failures in a second, only the first has its cause. */
@@ -63,7 +63,7 @@ export const createRequestLog = (logger: Logger): RequestHandler => {
 const begin = (request: Request, response: Response): string => {
   Object.assign(response.locals, { startedAt: performance.now(), client: clientIp(request) });
   const sent = request.headers['x-request-id'];
-  const id = typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
+  const id = typeof sent === 'string' && REQUEST_ID.test(sent) && sent.search(TOKEN) === -1 ? sent : randomUUID();
   response.setHeader('X-Request-Id', id);
   return id;
 };

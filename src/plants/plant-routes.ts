@@ -56,18 +56,21 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
   const isAbandoned = (response: Response) => () => response.destroyed || response.locals.isDropped === true;
   const sendPlant = (response: Response, { name, tag }: StoredPlant) =>
     sendJsonText(response, JSON.stringify({ name, tag } satisfies Plant), hold);
-  const update = async (request: Request, response: Response, change: PlantChange) => {
+  /** @param readChange reads the body, which is not asked for if the request is wrong without it */
+  const update = async (request: Request, response: Response, readChange: () => Promise<PlantChange>) => {
     const id = readId(request, response);
     const preconditions = parsePreconditions(request);
+    const change = await readChange();
     const keyed = await readKey(request, response, () => JSON.stringify(change));
     const plant = await plants.change({ id, change, preconditions, keyed }, isAbandoned(response));
     sendPlant(response, plant as StoredPlant);
   };
   const sendCount = (response: Response, count: Record<string, number>) =>
     sendJsonText(response, JSON.stringify(count), hold);
-  /** Deletes many plants, or changes them. */
-  const changeMany = async (request: Request, response: Response, change?: PlantChange) => {
+  /** Deletes many plants, or changes them. @param readChange see `update` */
+  const changeMany = async (request: Request, response: Response, readChange?: () => Promise<PlantChange>) => {
     const { dryRun, ...many } = readMany(request);
+    const change = await readChange?.();
     const rows = await plants[dryRun ? 'count' : 'changeMany']({ ...many, change }, isAbandoned(response));
     if (!dryRun) response.locals.progress = { rows };
     sendCount(response, { [change ? 'updated' : 'deleted']: rows });
@@ -89,9 +92,7 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       await plants.create(plant, isAbandoned(response), keyed);
       sendPlant(response, plant);
     })
-    .patch(requireBothScopes, async (request, response) => {
-      await changeMany(request, response, await readPatch(request, response));
-    })
+    .patch(requireBothScopes, (request, response) => changeMany(request, response, () => readPatch(request, response)))
     .delete(requireWriteScope, (request, response) => changeMany(request, response))
     .all(handleOtherMethods(acceptPatch));
 
@@ -115,12 +116,13 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
       else sendJsonText(response, representPlant(plant), hold);
     })
     .put(requireWriteScope, async (request, response) => {
-      const { name, tag = null } = await readBody(request, response, plantSchema);
-      await update(request, response, { name, tag });
+      if (request.headers['content-range'] !== undefined) throw new StoreError('parameterWrong', NOT_PARTIAL);
+      await update(request, response, async () => {
+        const { name, tag = null } = await readBody(request, response, plantSchema);
+        return { name, tag };
+      });
     })
-    .patch(requireBothScopes, async (request, response) => {
-      await update(request, response, await readPatch(request, response));
-    })
+    .patch(requireBothScopes, (request, response) => update(request, response, () => readPatch(request, response)))
     .delete(requireWriteScope, async (request, response) => {
       const id = readId(request, response);
       const preconditions = parsePreconditions(request);
@@ -130,6 +132,9 @@ export const addPlantRoutes = (options: PlantRoutesOptions) => (router: Router) 
     })
     .all(handleOtherMethods(acceptPatch));
 };
+
+/** RFC 9110 §14.5. */
+const NOT_PARTIAL = 'PUT replaces the whole plant, so it takes no Content-Range. Use PATCH.';
 
 /** Reads which plants a request changes. @throws {StoreError} 1005, 1300, 1303 */
 const readMany = (request: Request) => {

@@ -53,6 +53,13 @@ describe('PUT /plants/{id}', () => {
     expect(await service.stored('1')).toEqual({ id: '1', name: 'Fir', tag: null });
   });
 
+  test('code 1005: a part of the plant, which would replace the whole one', async () => {
+    await insert('1', 'Fir', 'Abies');
+    const { body } = await put('1', { name: 'Yew' }).set('Content-Range', 'bytes 0-14/30');
+    expect(body.error).toBe(1005);
+    expect(await service.stored('1')).toEqual({ id: '1', name: 'Fir', tag: 'Abies' });
+  });
+
   test('ignores other members, including an id', async () => {
     await insert('1', 'Fir');
     expect((await put('1', { id: 2, name: 'Yew', height: 3 })).text).toBe('{"name":"Yew"}');

@@ -166,6 +166,7 @@ test('the log contains no tokens and no bodies', async () => {
   await service.agent.post('/plants').set('Authorization', 'Bearer plant_wrong-and-secret');
   await service.agent.post('/plants').set('Authorization', 'Basic c2VjcmV0');
   await service.agent.get(`/plants/${service.token}`);
+  await service.agent.get(`/plants/${service.token.replace('_', '%5F')}`).set('X-Request-Id', service.token);
   await service.agent.get('/plants/1;access_token=eyJhbGciOi.c2VjcmV0.c2VjcmV0');
   await service.agent.get(`/${'x'.repeat(960)}/${service.token}`);
   const log = JSON.stringify(service.log);

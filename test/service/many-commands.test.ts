@@ -44,6 +44,7 @@ describe('count, delete and patch', () => {
     [['patch', '{"tag": 5}', '--tag', 'a'], 'tag must be a string'],
     [['patch', '{', '--tag', 'a'], 'The patch is not JSON'],
     [['patch', '[]', '--tag', 'a'], 'The patch must be'],
+    [['patch', '{"name": "M\uFFFDller"}', '--tag', 'a'], 'The patch is not UTF-8'],
     [['patch', '--tag', 'a'], "missing required argument 'patch'"],
     [['delete', '--tag', 'a', '--tag', 'b'], 'only once'],
     [['count', '--q', 'a', '--q', 'b'], 'only once'],

@@ -120,7 +120,7 @@ test('the service checks the token before it reads the body', async () => {
 
 test('a client that sends Expect: 100-continue gets the answer before it sends the body', async () => {
   const { request } = await import('node:http');
-  const ask = (token: string, more: Record<string, string> = {}) =>
+  const ask = (token: string, more: Record<string, string> = {}, [method, path] = ['POST', '/plants']) =>
     new Promise<string>((resolve, reject) => {
       const body = JSON.stringify({ id: nextId++, name: 'Fir' });
       const headers = {
@@ -130,7 +130,7 @@ test('a client that sends Expect: 100-continue gets the answer before it sends t
         'Content-Length': body.length,
         ...more,
       };
-      const call = request(`${service.baseUrl}/plants`, { method: 'POST', headers });
+      const call = request(`${service.baseUrl}${path}`, { method, headers });
       let invited = false;
       call.on('continue', () => {
         invited = true;
@@ -147,6 +147,12 @@ test('a client that sends Expect: 100-continue gets the answer before it sends t
   expect(await ask(service.token, { 'Content-Length': '1048577' })).toBe('not invited, 400');
   expect(await ask(service.token, { 'Content-Type': 'text/plain' })).toBe('not invited, 400');
   expect(await ask('wrong')).toBe('not invited, 401');
+  for (const wrong of [
+    ['PUT', '/plants/x'],
+    ['PUT', '/plants/1?page=2'],
+    ['PATCH', '/plants'],
+  ] as [string, string][])
+    expect(await ask(service.token, {}, wrong)).toBe('not invited, 400');
 });
 
 testUnless(noScans, 'a token that the service accepted a moment ago needs no lookup', async () => {
