@@ -108,6 +108,7 @@ export async function* decompressAll(
   } catch (error) {
     throw failure ?? toError(error);
   } finally {
-    await iterator.return?.();
+    // Not awaited: it waits for a piece that is being read, which may never come.
+    iterator.return?.().catch(() => {});
   }
 }

@@ -73,6 +73,8 @@ const tryLock = (path: string, mode: 'shared' | 'exclusive'): (() => void) | und
     file?.close();
     const { errcode, message } = error as { errcode?: number; message: string };
     if (errcode === SQLITE_BUSY) return undefined;
-    throw new OperationalError(`${path} cannot be locked: ${message}. Does the folder belong to another user?`);
+    throw new OperationalError(
+      `${path} cannot be locked: ${message}. Does the folder belong to another user, or is its disk full?`,
+    );
   }
 };

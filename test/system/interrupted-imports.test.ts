@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { closeSync, constants, existsSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { lockTable, waitForBlocked } from '../support/lock-table.ts';
 import { spawnWithInput } from '../support/store-process.ts';
@@ -80,17 +81,20 @@ test('stores nothing on SIGINT, and says so, while it reads as well as while it 
   expect(existsSync(path('-'))).toBe(false);
 });
 
+const WRONG = 'neither id nor name\n'.repeat(100);
+
 describe('a command that waits for the other side of a named pipe ends', () => {
-  const pipe = () => {
-    spawnSync('mkfifo', [path('pipe.csv')]);
-    return path('pipe.csv');
+  const pipe = (name = 'pipe.csv') => {
+    spawnSync('mkfifo', [path(name)]);
+    return path(name);
   };
 
   test.each([
-    ['its signal', '', 'SIGTERM'],
-    ['an error of what it has read', 'neither id nor name\n'.repeat(100), undefined],
-  ] as const)('with %s: an import whose writer is silent', async (_what, written, signal) => {
-    const file = pipe();
+    ['its signal', 'pipe.csv', '', 'SIGTERM'],
+    ['an error of what it has read', 'pipe.csv', WRONG, undefined],
+    ['an error of what it has decompressed', 'pipe.csv.gz', gzipSync(WRONG).subarray(0, -1), undefined],
+  ] as const)('with %s: an import whose writer is silent', async (_what, name, written, signal) => {
+    const file = pipe(name);
     const command = start(['import', file]);
     const exited = once(command, 'exit');
     let writer: number | undefined;
@@ -102,7 +106,7 @@ describe('a command that waits for the other side of a named pipe ends', () => {
       }
       return writer !== undefined;
     });
-    writeSync(writer as number, written);
+    writeSync(writer as number, Buffer.from(written));
     if (signal) command.kill(signal);
     expect(await exited).toEqual([1, null]);
     closeSync(writer as number);
