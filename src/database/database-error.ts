@@ -66,9 +66,8 @@ export class OutcomeUnknownError extends Error {
 }
 
 /**
- * Gives an error of PostgreSQL the code that says what it means here. For a row that a policy rejects it has that of a missing
- * privilege; SQL's own is 44000. The error of a statement in a trigger has the same code as that of the statement around it; 38000
- * is for faults of such routines.
+ * Gives two errors of PostgreSQL a code of their own. A row that a policy rejects has the code of a missing privilege: SQL's own is 44000.
+ * The statement of a trigger that fails has the code that one of ours would have: 38000 stands for faults of such routines.
  */
 export const clarifyCode = (error: { code?: string; routine?: string; internalQuery?: string }): void => {
   if (error.routine === 'ExecWithCheckOptions') error.code = '44000';

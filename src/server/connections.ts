@@ -8,7 +8,7 @@ import { readInSlices, STOP_PARSING } from './read-in-slices.ts';
 
 /** How often to warn that there are too many connections, in ms. */
 const WARNING_INTERVAL = 60_000;
-/** How long a new connection is not the first to be closed, in ms: what it has sent may not be read yet. */
+/** How long a new connection has to send a request before it is the first to be closed, in ms. */
 const ARRIVAL_TIME = 20;
 const NOTHING = Buffer.alloc(0);
 
@@ -50,8 +50,8 @@ export const createConnections = (options: ConnectionsOptions) => {
    * took a quarter of the CPU.
    */
   const open = new Map<Socket, { response?: ServedResponse | undefined; restEndsAt?: number }>();
-  /** Those that never sent a request, oldest first; with the time when they were opened. */
-  const fresh = new Map<Socket, number>();
+  /** Those that never sent a request, oldest first; and whether they had time for it. */
+  const fresh = new Map<Socket, boolean>();
   /** Those that wait for the next request, longest idle first; with the last one, if its response came before all of its body. */
   const kept = new Map<Socket, IncomingMessage | undefined>();
   const lingering = createLingering(lingerTimes);
@@ -66,10 +66,9 @@ export const createConnections = (options: ConnectionsOptions) => {
 
   /** Closes the connection that an idle client needs least, or else the new one. */
   const makeRoomFor = (socket: Socket) => {
-    const [[silent, openedAt = 0] = []] = fresh;
+    const [[oldest, isSilent] = []] = fresh;
     const [longest] = kept.keys();
-    const isNew = performance.now() - openedAt < ARRIVAL_TIME;
-    const idle = (isNew ? (longest ?? silent) : (silent ?? longest)) ?? socket;
+    const idle = (isSilent ? oldest : (longest ?? oldest)) ?? socket;
     if (idle === socket) refusedConnections += 1;
     forget(idle);
     idle.destroy();
@@ -124,7 +123,10 @@ export const createConnections = (options: ConnectionsOptions) => {
       if (open.size >= maxConnections) makeRoomFor(socket);
       if (socket.destroyed) return;
       open.set(socket, {});
-      fresh.set(socket, performance.now());
+      fresh.set(socket, false);
+      // In a busy process, what it has sent is read between the two.
+      const markSilent = () => setImmediate(() => fresh.has(socket) && fresh.set(socket, true));
+      setTimeout(markSilent, ARRIVAL_TIME).unref();
       socket.once('close', () => forget(socket));
       // Node.js would end its own side once all is sent, and so never if the client does not read.
       socket.once('end', () => {

@@ -63,7 +63,6 @@ describe('GET /livez and GET /readyz', () => {
     expect([status, body.error]).toEqual([503, 1502]);
   });
 
-  /** Starts a service whose role owns nothing. `query`: as the owner. */
   testUnless(
     onCitus('row-level security is its own matter'),
     'not ready if row-level security has no policy for a command of requests, code 1502; ready with one for each',

@@ -70,6 +70,8 @@ testUnless(
   onCitus('it has no triggers'),
   'the fault of a trigger is not one of the plants or of the migrations',
   async () => {
+    await using stack = new AsyncDisposableStack();
+    stack.defer(async () => void (await service.database.query('DROP FUNCTION audit CASCADE')));
     await service.database.query(`
     CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
       IF NEW.name = ''Ivy'' THEN RAISE EXCEPTION ''no ivy'' USING ERRCODE = ''45000''; END IF;
@@ -81,6 +83,5 @@ testUnless(
     expect([fir.status, fir.body.error]).toEqual([500, 1599]);
     const imported = await post(service, '/plants/import', 'id,name\n5,Fir\n', 'text/csv');
     expect([imported.status, imported.body.error]).toEqual([500, 1599]);
-    await service.database.query('DROP FUNCTION audit CASCADE');
   },
 );

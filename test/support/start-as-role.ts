@@ -1,7 +1,7 @@
 import { createTestDatabase } from './test-database.ts';
 import type { startTestService } from './test-service.ts';
 
-/** Starts a service on a database of its own, with a role that is no superuser, so that privileges and policies count. */
+/** Starts a service on a database of its own, with a role that owns nothing, so that privileges and policies count. `query`: as the owner. */
 export const startAsRole = async (start: typeof startTestService, stack: AsyncDisposableStack) => {
   const { url, query, administer, drop } = await createTestDatabase();
   stack.defer(drop);
