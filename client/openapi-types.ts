@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 9efb052ff54d5429a9ca81790b8b90527a77d772bdc03095339ea8bb010fbda9
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 8b5aee28bf78002ea79c7185a8df6abc9b3b35f2358e82bc7584fd974a14d08b
 export interface paths {
     "/plants": {
         parameters: {

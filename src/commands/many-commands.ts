@@ -91,7 +91,7 @@ const toRequest = (command: Command, schema: z.ZodObject, query: object): ManyRe
     const { tag, q, id, limit } = parseParameters(schema, query) as z.output<typeof manyPlantsQuerySchema>;
     const filter = { tag, q, id };
     if (patch === undefined) return { filter, limit };
-    // Node.js reads it where an argument is not UTF-8.
+    // Node.js puts U+FFFD for bytes of an argument that are not UTF-8.
     if (patch.includes('\uFFFD'))
       return command.error('error: The patch is not UTF-8, or has the replacement character U+FFFD.');
     return { filter, limit, change: parseBody(plantPatchSchema, parseJsonText(patch, 'The patch'), 'The patch') };

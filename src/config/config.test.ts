@@ -88,7 +88,7 @@ describe('readConfig', () => {
       [
         'The configuration is wrong:',
         'PORT is "65536" and must be a TCP port, 0 to 65535',
-        'BASE_PATH is "api" and must be a path such as /api/v1, not of a health check',
+        'BASE_PATH is "api" and must be a path such as /api/v1, but not /livez or /readyz',
         'LOG_LEVEL is "loud" and must be one of fatal, error, warn, info, debug, trace, silent',
         'BODY_LIMIT is "1MB" and must be a number of bytes, 1 to 4194304',
       ].join('\n'),

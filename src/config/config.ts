@@ -35,7 +35,7 @@ const variables = z.object({
     .regex(/^(?!\/(livez|readyz)\/?$)(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/)
     .transform((path) => path.replace(/\/$/, ''))
     .default('')
-    .describe('a path such as /api/v1, not of a health check'),
+    .describe('a path such as /api/v1, but not /livez or /readyz'),
   DATABASE_URL: databaseUrl({ mayBePooled: true }),
   DIRECT_URL: databaseUrl({ mayBePooled: false }),
   DATABASE_CONNECTIONS: wholeNumber('a number of connections', 1, 1000, 10),

@@ -66,12 +66,12 @@ export class OutcomeUnknownError extends Error {
 }
 
 /**
- * Gives two errors of PostgreSQL a code of their own. A row that a policy rejects has the code of a missing privilege: SQL's own is 44000.
- * The statement of a trigger that fails has the code that one of ours would have: 38000 stands for faults of such routines.
+ * PostgreSQL reports a row that a policy rejects as a missing privilege (42501), and a wrong statement of a trigger like one of ours. Gives
+ * the first SQL's own code, 44000, and the second, which has a context, that of external routines, 38000.
  */
-export const clarifyCode = (error: { code?: string; routine?: string; internalQuery?: string }): void => {
+export const clarifyCode = (error: { code?: string; routine?: string; where?: string }): void => {
   if (error.routine === 'ExecWithCheckOptions') error.code = '44000';
-  else if (error.internalQuery !== undefined && error.code?.startsWith('42')) error.code = '38000';
+  else if (error.where !== undefined && error.code?.startsWith('42')) error.code = '38000';
 };
 
 /** The error of opening a connection, whatever its code: no statement was sent. */

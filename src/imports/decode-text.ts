@@ -12,7 +12,6 @@ const NO_TEXT: [start: string, message: string][] = [
   ['\xd0\xcf\x11\xe0', 'The file is a workbook (.xls). Save it as CSV first.'],
   ['\x28\xb5\x2f\xfd', 'The file is compressed with zstd. Decompress it, or compress it with gzip instead.'],
 ];
-
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /**

@@ -11,6 +11,7 @@ test.each([
   ['42501', /^The role of the service lacks a privilege: imports need TEMPORARY on the database, /],
   ['25006', /^The database is read-only\./],
   ['53100', /^The disk of the database is full\./],
+  ['53300', /^All connections to the database are in use\./],
   ['53400', /^The import needs more temporary space than temp_file_limit of the database allows\./],
   ['55P03', /^Another transaction has locked a plant\./],
   ['57014', /^The database cancelled the statement\./],

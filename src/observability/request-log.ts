@@ -13,7 +13,7 @@ const SECOND = 1000;
 /** The maximum number of characters of a path, so that lines are short enough for several workers to write (logger.ts). */
 const MAX_PATH = 1000;
 /** A token that a client has put into the path or its request id by mistake, perhaps cut off. */
-const TOKEN = /plant(_|%5[fF])[\w-]{10,}|eyJ[\w.-]{10,}/g;
+const TOKEN = /plant(_|%5[fF])[\w-]{20,}|eyJ[\w.-]{10,}/g;
 const PLANT_PATH = /\/plants\/(-?\d+)$/;
 
 /** Logs one line per request, never with a token, a query or a body. Of the same failures in a second, only the first has its cause. */

@@ -106,7 +106,7 @@ export const commonHeaders = {
   Vary: 'the request headers that affect the response',
   'X-Content-Type-Options': 'always `nosniff`',
   'X-Request-Id':
-    "the id of the request in the log: the client's `X-Request-Id` if it is valid, otherwise a generated one",
+    "the id of the request in the log: the client's `X-Request-Id` if it is valid and no token, otherwise a generated one",
 };
 
 /** The headers that any response of an operation that needs a token may have (draft-ietf-httpapi-ratelimit-headers-10). */

@@ -16,7 +16,7 @@ const NOTHING = Buffer.alloc(0);
 export type ServedResponse = ServerResponse & Partial<Pick<Response, 'locals'>>;
 
 export type ConnectionsOptions = {
-  /** How many connections may be open. A further one replaces the longest idle one; if none is idle, it is closed at once. */
+  /** How many connections may be open. A further one replaces an idle one; if none is idle, it is closed at once. */
   maxConnections?: number | undefined;
   /**
    * How long a client may take to send a header, read nothing of its response, or send the rest of a body whose request has its

@@ -71,7 +71,9 @@ testUnless(
   'the fault of a trigger is not one of the plants or of the migrations',
   async () => {
     await using stack = new AsyncDisposableStack();
-    stack.defer(async () => void (await service.database.query('DROP FUNCTION audit CASCADE')));
+    stack.defer(
+      async () => void (await service.database.query('DROP FUNCTION audit CASCADE; DROP TABLE IF EXISTS missing')),
+    );
     await service.database.query(`
     CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
       IF NEW.name = ''Ivy'' THEN RAISE EXCEPTION ''no ivy'' USING ERRCODE = ''45000''; END IF;
@@ -83,5 +85,9 @@ testUnless(
     expect([fir.status, fir.body.error]).toEqual([500, 1599]);
     const imported = await post(service, '/plants/import', 'id,name\n5,Fir\n', 'text/csv');
     expect([imported.status, imported.body.error]).toEqual([500, 1599]);
+    // Not: that the role lacks a privilege that imports need.
+    await service.database.query('CREATE TABLE missing (id bigint); ALTER FUNCTION audit() SET role = pg_monitor');
+    const denied = await post(service, '/plants/import', 'id,name\n5,Fir\n', 'text/csv');
+    expect(denied.body.message).toBe(imported.body.message);
   },
 );

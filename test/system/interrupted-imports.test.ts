@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, existsSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from '@jest/globals';
@@ -119,7 +120,8 @@ describe('a command that waits for the other side of a named pipe ends', () => {
     const reading = "SELECT FROM pg_stat_activity WHERE query LIKE '%FROM plants%' AND pid <> pg_backend_pid()";
     await waitUntil('an export', async () => (await database.query(reading)).length > 0);
     command.kill('SIGTERM');
-    expect(await exited).toEqual([1, null]);
+    const [[code], said] = await Promise.all([exited, text(command.stderr as Readable)]);
+    expect([code, said]).toEqual([1, expect.stringContaining('The export was interrupted')]);
   });
 });
 
