@@ -117,8 +117,8 @@ describe('a command that waits for the other side of a named pipe ends', () => {
     await database.query("INSERT INTO plants SELECT id, repeat('x', 10000) FROM generate_series(1, 1000) AS id");
     const command = start(['export', pipe()]);
     const exited = once(command, 'exit');
-    const reading = "SELECT FROM pg_stat_activity WHERE query LIKE '%FROM plants%' AND pid <> pg_backend_pid()";
-    await waitUntil('an export', async () => (await database.query(reading)).length > 0);
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event = 'ClientWrite' AND datname = current_database()";
+    await waitUntil('an export', async () => (await database.query(waiting)).length > 0);
     command.kill('SIGTERM');
     const [[code], said] = await Promise.all([exited, text(command.stderr as Readable)]);
     expect([code, said]).toEqual([1, expect.stringContaining('The export was interrupted')]);
