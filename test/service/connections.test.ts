@@ -60,7 +60,9 @@ describe('once MAX_CONNECTIONS are open', () => {
     await startFull();
     const used = await openUsed();
     const fresh = [await open(), await open('GET /readyz HTTP/1.1\r\nHost'), await open()];
-    await setTimeout(30);
+    // Accepted, which may be later than they see, and then given their time to send a request.
+    await waitUntil('their places', async () => (await counted())[0] === MAX);
+    await setTimeout(200);
     // Used again, though longer open than the others.
     for (const _ of fresh) expect(await send(await open(), READY)).toMatch(OK);
     await waitUntil('their end', () => fresh.every(({ closed }) => closed));
