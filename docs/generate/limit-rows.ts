@@ -149,8 +149,6 @@ export const sections: Record<string, LimitRow[]> = {
     row('imports/read-csv.ts MAX_FIELDS', 'fields in a row of CSV'),
     row('imports/read-csv.ts MAX_ID_LENGTH', 'characters of an id in CSV, leading zeros included'),
     row('imports/read-csv.ts MAX_HEAD', 'the start of a CSV file from which its delimiter is recognized', 'bytes'),
-    row('imports/read-json.ts ARRAY_SEPARATORS', 'commas and opening brackets in an imported JSON array'),
-    row('imports/read-json.ts CHARACTERS_PER_SEPARATOR', 'characters for each of them in an array that has more'),
     row('bodies/stream-body.ts MAX_AHEAD', 'what the service reads ahead of an import', 'bytes'),
     row(
       'RequestLimits tokenCheckInterval',
@@ -246,7 +244,7 @@ export const queues: Record<string, { requests: string; alone?: true }> = {
   },
   searches: {
     requests:
-      'searches and counts by `q`, and counts of all plants; `tagSearches`, a queue like this one, has those by `tag` only',
+      'searches by `q`, counts, and changes of many plants; `tagSearches`, a queue like this one, has searches by `tag` only',
     alone: true,
   },
   changes: { requests: '`PUT`, `PATCH`, `DELETE`', alone: true },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parseExactJson } from './exact-json.ts';
+import { parseExactJson, splitElements } from './exact-json.ts';
 
 const idOf = (number: string) => (parseExactJson(`{"id":${number}}`) as { id: unknown }).id;
 
@@ -50,14 +50,23 @@ describe('parseExactJson', () => {
     expect(typeof idOf(`1${zeros}1`)).toBe('number');
   });
 
-  test.each(['{"id":1,"a":2,"b":3}', '{"a":2,"id":1,"b":3}', '[{"id":1},2]', '{"id":1,"a":[[]]}', '[[,'])(
-    'counts the commas and opening brackets of %s before it parses',
-    (text) => {
-      const count = text.match(/[,{[]/g)?.length ?? 0;
-      expect(() => parseExactJson(text, count - 1)).toThrow(RangeError);
-      expect(() => parseExactJson(text, count)).not.toThrow(RangeError);
-    },
-  );
+  test.each([
+    ['commas', (count: number) => `{"id":1,"x":[${'0'.padEnd(2 * (count - 3) + 1, ',0')}]}`],
+    ['braces', (count: number) => `{"id":1,"x":[{}${',{}'.repeat((count - 4) / 2)}]}`],
+    ['of an array', (count: number) => `[{}${',{}'.repeat((count - 2) / 2)}]`],
+    ['not JSON', (count: number) => '{},'.repeat(count / 2)],
+  ])('counts commas and opening brackets before it parses: %s', (_name, textWith) => {
+    const ofRange = (text: string) => {
+      try {
+        parseExactJson(text);
+      } catch (error) {
+        return error instanceof RangeError;
+      }
+      return false;
+    };
+    expect(textWith(20_000).match(/[,{[]/g)).toHaveLength(20_000);
+    expect([ofRange(textWith(20_000)), ofRange(textWith(20_002))]).toEqual([false, true]);
+  });
 
   test.each(['{"id":1,"name":"a","id":2}', '{ "id": 1,"name": "a", "id": 2 }'])(
     'takes the last of several ids, as JSON.parse does: %s',
@@ -72,7 +81,7 @@ describe('parseExactJson', () => {
     );
   });
 
-  test('reads the same id as JSON.parse, regardless of the surrounding members, also in an array', () => {
+  test('reads the same id as JSON.parse, regardless of the surrounding members; and splits an array of them', () => {
     const name = fc.constantFrom(
       '"id"',
       '"\\u0069d"',
@@ -98,9 +107,9 @@ describe('parseExactJson', () => {
       fc.property(fc.array(fc.array(member, { maxLength: 6 })), fc.array(value), (objects, others) => {
         const texts = objects.map((members) => `{${members.join(',')}}`);
         const values: unknown[] = texts.map((text) => parseExactJson(text));
-        // As elements of an array, behind others.
-        const array = parseExactJson(`[${[...others, ...texts].join(' ,')}]`) as unknown[];
-        expect(array.slice(others.length)).toEqual(values);
+        // As elements of an array.
+        const elements = [...others, '0', ...texts];
+        expect([...splitElements(elements.join(','))]).toEqual(elements);
         for (const [index, text] of texts.entries()) {
           const expected = JSON.parse(text);
           const actual = values[index] as { id?: unknown };

@@ -10,8 +10,10 @@ const INT64_DIGITS = 19;
 const MAX_SEPARATORS = 20_000;
 const MAX_DEPTH = 100;
 
-const tooComplex = (maxSeparators: number) =>
-  new RangeError(`more than ${maxSeparators} commas and opening brackets, or more than ${MAX_DEPTH} levels of nesting`);
+const tooComplex = () =>
+  new RangeError(
+    `more than ${MAX_SEPARATORS} commas and opening brackets, or more than ${MAX_DEPTH} levels of nesting`,
+  );
 
 /**
  * As most clients send a plant, with blanks (Python) or without (JavaScript): the id first, and no escape, object or array behind it.
@@ -20,35 +22,30 @@ const tooComplex = (maxSeparators: number) =>
 const PLAIN_OBJECT = /^\{ ?"id": ?(-?\d{1,19})(?:,[^\\{[]*)?\}$/;
 
 /**
- * Parses JSON like `JSON.parse`, except that a member named `id`, of the object or of each object in an array, becomes an exact
- * bigint if it is an integer. `1.0` and `1e3` are integers (JSON Schema 2020-12 §6.1.1). A number that is not an integer, or too
- * long for an int64, stays a double, which the schema rejects.
+ * Parses JSON like `JSON.parse`, except that a member of the object named `id` becomes an exact bigint if it is an integer. `1.0` and
+ * `1e3` are integers (JSON Schema 2020-12 §6.1.1). A number that is not an integer, or too long for an int64, stays a double, which
+ * the schema rejects.
  * @throws {SyntaxError} if the text is not JSON (RFC 8259)
  * @throws {RangeError} if it has too many values or nests them too deep (RFC 8259 §9)
  */
-export const parseExactJson = (text: string, maxSeparators = MAX_SEPARATORS): unknown => {
-  const [, id] = (text.length <= maxSeparators && PLAIN_OBJECT.exec(text)) || [];
-  const sources = id !== undefined && text.lastIndexOf('"id"') <= 2 ? [id] : findIds(text, maxSeparators);
+export const parseExactJson = (text: string): unknown => {
+  const [, plain] = (text.length <= MAX_SEPARATORS && PLAIN_OBJECT.exec(text)) || [];
+  const source = plain !== undefined && text.lastIndexOf('"id"') <= 2 ? plain : findId(text);
   const value: unknown = JSON.parse(text);
-  if (Array.isArray(value)) for (const [index, element] of value.entries()) setExactId(element, sources[index]);
-  else setExactId(value, sources[0]);
+  const object = value as { id?: unknown } | null;
+  // A reviver could read the number's text too, but takes 40 times as long on a body of many small values.
+  if (typeof object?.id === 'number') object.id = exactInteger(source) ?? object.id;
   return value;
 };
 
 /** @param subject what a message calls the text. @throws {StoreError} 1000, 1002 */
-export const parseJsonText = (text: string, subject: string, maxSeparators?: number): unknown => {
+export const parseJsonText = (text: string, subject: string): unknown => {
   try {
-    return parseExactJson(text, maxSeparators);
+    return parseExactJson(text);
   } catch (error) {
     if (error instanceof RangeError) throw new StoreError('bodyTooLarge', `${subject} has ${error.message}.`);
-    throw new StoreError('bodyNotJson', `${subject} is not JSON: ${(error as Error).message}.`);
+    throw new StoreError('bodyNotJson', `${subject} is not JSON: ${(error as Error).message.toWellFormed()}.`);
   }
-};
-
-// A reviver could read the number's text too, but takes 40 times as long on a body of many small values.
-const setExactId = (value: unknown, source = ''): void => {
-  const plant = value as { id?: unknown } | null;
-  if (typeof plant?.id === 'number') plant.id = exactInteger(source) ?? plant.id;
 };
 
 /** Like `JSON.stringify`, except that a bigint becomes a number with all of its digits. */
@@ -63,13 +60,10 @@ const [BRACE, BRACE_END, BRACKET, BRACKET_END] = ['{', '}', '[', ']'].map((chara
 
 /**
  * Scans a text that may not be valid JSON.
- * @returns the text of the last `id` of the object, or of each object in the array, if it is a number
+ * @returns the text of the last `id` of the object, if it is a number
  */
-const findIds = (text: string, maxSeparators: number): string[] => {
-  const sources: string[] = [];
-  /** Of the members of the object, or of the objects in the array. */
-  let idDepth = 1;
-  let element = 0;
+const findId = (text: string): string => {
+  let id = '';
   let depth = 0;
   let separators = 0;
   let name = '';
@@ -77,26 +71,40 @@ const findIds = (text: string, maxSeparators: number): string[] => {
     const code = text.charCodeAt(index);
     if (code === QUOTE) {
       const end = endOfString(text, index);
-      if (depth === idDepth) name = text.slice(index, end + 1);
+      if (depth === 1) name = text.slice(index, end + 1);
       index = end;
     } else if (code === BRACE || code === BRACKET) {
-      if (depth === 0 && code === BRACKET) idDepth = 2;
       depth++;
-      if (depth > MAX_DEPTH || ++separators > maxSeparators) throw tooComplex(maxSeparators);
+      if (depth > MAX_DEPTH || ++separators > MAX_SEPARATORS) throw tooComplex();
     } else if (code === BRACE_END || code === BRACKET_END) depth--;
     else if (code === COMMA) {
-      if (++separators > maxSeparators) throw tooComplex(maxSeparators);
-      if (depth === idDepth) name = '';
-      else if (depth < idDepth) element++;
-    } else if (depth === idDepth && code === COLON) {
-      const source = isId(name) ? numberAt(text, index + 1) : undefined;
-      if (source !== undefined) sources[element] = source;
+      if (++separators > MAX_SEPARATORS) throw tooComplex();
+      if (depth === 1) name = '';
+    } else if (depth === 1 && code === COLON) {
+      if (isId(name)) id = numberAt(text, index + 1) ?? id;
       // Invalid JSON may have many colons after a long name, and isId takes time.
       name = '';
     }
   }
-  return sources;
+  return id;
 };
+
+/** Splits the text between the brackets of an array into those of its elements, which may not be JSON. */
+export function* splitElements(text: string): Generator<string> {
+  let start = 0;
+  let depth = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = endOfString(text, index);
+    else if (code === BRACE || code === BRACKET) depth++;
+    else if (code === BRACE_END || code === BRACKET_END) depth--;
+    else if (code === COMMA && depth === 0) {
+      yield text.slice(start, index);
+      start = index + 1;
+    }
+  }
+  yield text.slice(start);
+}
 
 /** The index of the quote that ends the string at `start`; the length of the text if there is none. */
 const endOfString = (text: string, start: number): number => {

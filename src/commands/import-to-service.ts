@@ -1,8 +1,7 @@
 import { pipeline } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { stringifyExact } from '../bodies/exact-json.ts';
 import { importSummarySchema, NO_COUNTS } from '../imports/import.ts';
-import { readArray } from '../imports/read-json.ts';
+import { parseElement, readArray } from '../imports/read-json.ts';
 import { readFileBytes } from './bulk-file.ts';
 import {
   type FileOptions,
@@ -61,10 +60,10 @@ async function* readBody(file: ImportFile, encoding: string, { signal, progress 
 
 /** A service takes no array of more than its BODY_LIMIT. An element and its line have the same number. */
 async function* arrayLines(bytes: AsyncIterable<Buffer>, encoding: string) {
+  let line = 0;
   for (const element of await readArray(bytes, { encoding, maxBytes: MAX_ARRAY_BYTES })) {
-    const plant = element as { id?: unknown } | null;
-    // It is no int64, but could be rounded to one. A string fails. (A fraction fails as it is.)
-    if (typeof plant?.id === 'number' && !(plant.id % 1)) plant.id = String(plant.id);
-    yield Buffer.from(`${stringifyExact(element)}\n`);
+    line += 1;
+    parseElement(element, line);
+    yield Buffer.from(`${element.trim().replace(/[\r\n]/g, ' ')}\n`);
   }
 }

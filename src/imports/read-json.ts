@@ -1,4 +1,4 @@
-import { parseJsonText } from '../bodies/exact-json.ts';
+import { parseJsonText, splitElements } from '../bodies/exact-json.ts';
 import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
 import { formatCount } from '../quote-value.ts';
@@ -69,11 +69,11 @@ type ArrayOptions = {
   tooLarge?: string;
 };
 
-/** Reads a file that is a JSON array. @throws {StoreError} 1000, 1002 */
+/** Reads a file that is a JSON array. @returns the text of each element. @throws {StoreError} 1000, 1002 */
 export const readArray = async (
   pieces: AsyncIterable<Buffer>,
   { encoding, maxBytes, tooLarge = arrayTooLarge(maxBytes) }: ArrayOptions,
-): Promise<unknown[]> => {
+): Promise<Iterable<string>> => {
   const decode = await createTextDecoder(encoding);
   let text = '';
   let bytes = 0;
@@ -84,7 +84,7 @@ export const readArray = async (
   };
   for await (const piece of pieces) add(decode(piece));
   add(decode());
-  return parseArray(text);
+  return elementsOf(text);
 };
 
 /** What to do about an array that is too large. */
@@ -92,18 +92,20 @@ export const LARGE_ARRAYS = " NDJSON may have any size: jq -c '.[]' converts a J
 
 const arrayTooLarge = (limit: number) => `A JSON array must be at most ${formatCount(limit)} bytes.${LARGE_ARRAYS}`;
 
-/** An array may have as many commas and opening brackets, which take at most 30 MB; or, */
-const ARRAY_SEPARATORS = 500_000;
-/** if it is larger, one in so many characters. Plants without other members have fewer: `{"id":1,"name":""},` has three in nineteen. */
-const CHARACTERS_PER_SEPARATOR = 6;
-
 const NOT_AN_ARRAY =
   'The file is not a JSON array of plants. If it is NDJSON or CSV, send Content-Type: application/x-ndjson or text/csv; on the command ' +
   'line, use --format ndjson or csv.';
 
-/** Objects take up to 30 times the memory of their text. @throws {StoreError} 1000, 1002 */
-export const parseArray = (text: string): unknown[] => {
-  if (!/^\s*\[/.test(text)) throw new StoreError('bodyNotJson', NOT_AN_ARRAY);
-  const maxSeparators = Math.max(ARRAY_SEPARATORS, Math.floor(text.length / CHARACTERS_PER_SEPARATOR));
-  return parseJsonText(text, 'The file', maxSeparators) as unknown[];
+/** The text of each element of an array: parsed as a whole, it could take 30 times its memory, and a second. @throws {StoreError} 1000 */
+export const elementsOf = (text: string): Iterable<string> => {
+  const [opening] = /^[ \t\r\n]*\[/.exec(text) ?? [];
+  if (opening === undefined) throw new StoreError('bodyNotJson', NOT_AN_ARRAY);
+  const end = text.lastIndexOf(']');
+  if (end < opening.length || /[^ \t\r\n]/.test(text.slice(end + 1)))
+    throw new StoreError('bodyNotJson', 'The file is not JSON: its array does not end with ].');
+  const elements = text.slice(opening.length, end);
+  return /[^ \t\r\n]/.test(elements) ? splitElements(elements) : [];
 };
+
+/** @param number of the element, from 1. @throws {StoreError} 1000, 1002 */
+export const parseElement = (text: string, number: number): unknown => parseJsonText(text, `Element ${number}`);

@@ -4,7 +4,7 @@ import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { NewPlant } from '../plants/plant.ts';
 import type { ImportRow } from './import.ts';
-import { parseArray } from './read-json.ts';
+import { elementsOf } from './read-json.ts';
 import { readElements, readRows } from './read-rows.ts';
 
 const LIMIT = 1_048_576;
@@ -165,7 +165,7 @@ const countTurns = async (work: () => Promise<unknown>): Promise<number> => {
 test.each<[string, () => Promise<ImportRow[]>]>([
   ['NDJSON', () => ndjson('{}\n'.repeat(20_000))],
   ['CSV', () => csv(`id,name\n${'x\n'.repeat(20_000)}`)],
-  ['a JSON array', () => allOf(readElements(Promise.resolve(parseArray(`[${'{"name":"Fir"},'.repeat(19_999)}{}]`))))],
+  ['a JSON array', () => allOf(readElements(Promise.resolve(elementsOf(`[${'{"name":"Fir"},'.repeat(19_999)}{}]`))))],
 ])('many short rows that fail do not block the event loop: %s', async (_format, readAll) => {
   let rows: ImportRow[] = [];
   const turns = await countTurns(async () => {

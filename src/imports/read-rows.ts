@@ -4,7 +4,7 @@ import { newPlantSchema } from '../plants/plant.ts';
 import { createTextDecoder } from './decode-text.ts';
 import { type ImportRow, toRow } from './import.ts';
 import { createCsvReader } from './read-csv.ts';
-import { createNdjsonReader } from './read-json.ts';
+import { createNdjsonReader, parseElement } from './read-json.ts';
 
 /** How long to work before other requests get a turn, in ms. */
 const TURN = 1;
@@ -41,11 +41,18 @@ export async function* readRows(
   });
 }
 
-/** Reads plants from a JSON array of NewPlants. The line of a row is the number of its element, from 1. */
-export async function* readElements(array: Promise<unknown[]>): AsyncGenerator<ImportRow[]> {
-  yield* inTurns([await array], function* (elements: unknown[] = []) {
-    for (const [index, element] of elements.entries())
-      yield toRow(index + 1, newPlantSchema, 'The element', () => element);
+/**
+ * Reads the rows of a JSON array of NewPlants. The line of a row is the number of its element, from 1.
+ * @throws {StoreError} errors of `readArray` and `parseElement`
+ */
+export async function* readElements(array: Promise<Iterable<string>>): AsyncGenerator<ImportRow[]> {
+  yield* inTurns([await array], function* (elements: Iterable<string> = []) {
+    let line = 0;
+    for (const text of elements) {
+      line += 1;
+      const element = parseElement(text, line);
+      yield toRow(line, newPlantSchema, 'The element', () => element);
+    }
   });
 }
 

@@ -111,8 +111,6 @@ export const besideTheirParts: Record<string, [file: string, title: string]> = {
   'database/database.ts REFUSED_PAUSE': ['test/service/out-of-connections.test.ts', 'until PostgreSQL opens more'],
   'database/database.ts NOTES': ['test/service/prisma.test.ts', 'values of statements that are done'],
   'database/database.ts MAX_NOTED': ['test/service/prisma.test.ts', 'values of statements that are done'],
-  'imports/read-json.ts ARRAY_SEPARATORS': ['src/imports/read-json.test.ts', 'as many plants as fit'],
-  'imports/read-json.ts CHARACTERS_PER_SEPARATOR': ['src/imports/read-json.test.ts', 'as many plants as fit'],
   'database/row-stream.ts PIECE': ['test/service/row-stream.test.ts', 'is in pieces of at most 16 KiB'],
   'database/silence-timeout.ts FACTOR': [
     'test/service/database-failure.test.ts',
