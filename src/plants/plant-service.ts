@@ -1,5 +1,5 @@
 import { type BatchLimits, createBatchQueue, type ObserveQueue } from '../batching/batch-queue.ts';
-import { createStatementQueue } from '../batching/queues.ts';
+import { createStatementQueue, type StatementQueue } from '../batching/queues.ts';
 import { isStatementTimeout, OutcomeUnknownError } from '../database/database-error.ts';
 import { lateRead, startTimer } from '../database/within-time.ts';
 import { isOfKind, StoreError } from '../errors.ts';
@@ -82,20 +82,20 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   });
   const longReads = createStatementQueue(settingsOf('longReads', lateRead));
   const searches = createStatementQueue(settingsOf('searches', lateSearch));
-  // An index has the plants of a tag, so these must not wait for scans of the table.
+  // An index has the plants of a page by tag, so these must not wait for scans of the table, or for counts of a million plants.
   const tagSearches = createStatementQueue({ ...settingsOf('searches', lateSearch), name: 'tagSearches' });
 
   const search = <Result>(
+    queue: StatementQueue,
     { tag, q }: PlantFilter,
     send: () => Promise<Result>,
     isAbandoned: IsAbandoned,
-  ): Promise<Result> => {
-    const queue = tag !== undefined && q === undefined ? tagSearches : searches;
-    const bytes = textBytes({ name: q, tag });
-    return queue({ send, bytes, timeout: limits.searches.deadline, isAbandoned }).catch((error) => {
-      throw isStatementTimeout(error) ? new StoreError('searchTooSlow', undefined, { cause: error }) : error;
-    });
-  };
+  ): Promise<Result> =>
+    queue({ send, bytes: textBytes({ name: q, tag }), timeout: limits.searches.deadline, isAbandoned }).catch(
+      (error) => {
+        throw isStatementTimeout(error) ? new StoreError('searchTooSlow', undefined, { cause: error }) : error;
+      },
+    );
 
   return {
     /**
@@ -133,7 +133,8 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     list: async (request: PageRequest & PlantFilter, isAbandoned: IsAbandoned): Promise<PlantPage> => {
       const { id, tag, q, ...page } = request;
       const send = () => repository.search(request);
-      if (tag !== undefined || q !== undefined) return search(request, send, isAbandoned);
+      if (q !== undefined) return search(searches, request, send, isAbandoned);
+      if (tag !== undefined) return search(tagSearches, request, send, isAbandoned);
       const timeLeft = startTimer(limits.pages.deadline);
       const shared = id ? undefined : await pages.add(page, isAbandoned);
       return shared ?? longReads({ send, bytes: 0, timeout: timeLeft(), isAbandoned });
@@ -141,7 +142,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
 
     /** @throws {StoreError} 1505 */
     count: (request: ManyRequest, isAbandoned: IsAbandoned): Promise<number> =>
-      search(request.filter, () => repository.count(request), isAbandoned),
+      search(searches, request.filter, () => repository.count(request), isAbandoned),
 
     /**
      * Changes or deletes many plants. Waits with the searches, so that it does not hold up changes of one plant.

@@ -55,12 +55,18 @@ describe.each(['2', '10'])('with %s connections, slow searches', (connections) =
   );
 });
 
-test.each(['2', '10'])(
-  'with %s connections, searches by tag do not wait behind searches by name',
-  async (connections) => {
+test.each([
+  ['2', '/plants?q=sl'],
+  ['10', '/plants?q=sl'],
+  ['2', '/plants/count?tag=x'],
+  ['2', '/plants?tag=x&dryRun=true'],
+])(
+  'with %s connections, searches by tag do not wait behind searches by name, or counts: %s',
+  async (connections, path) => {
     await start({ DATABASE_CONNECTIONS: connections });
     await service.database.query("INSERT INTO stored VALUES (4, 'Yew', 'y')");
-    const slow = Array.from({ length: 12 }, () => search('q=sl').then(() => 'slow'));
+    const method = path.includes('dryRun') ? 'delete' : 'get';
+    const slow = Array.from({ length: 12 }, () => service.request(method, path).then(() => 'slow'));
     await waitForBlockedRead(service.database);
     const first = await Promise.race([...slow, search('tag=y').then(({ body }) => body)]);
     expect(first).toEqual([{ id: 4, name: 'Yew', tag: 'y' }]);
