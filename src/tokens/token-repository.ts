@@ -73,7 +73,7 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
       const count = await database.$executeRaw`
         UPDATE tokens SET hash = decode(${hashTokenText(text)}, 'hex'), previous_hash = hash,
           previous_expires_at = now() + ${overlap}::float8 * interval '1 millisecond'
-        WHERE name = ${name} AND revoked_at IS NULL AND coalesce(expires_at > now(), TRUE)`;
+        WHERE name = ${name} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
       return count > 0 ? text : undefined;
     },
     /** Only for a text that was never given to anyone. */

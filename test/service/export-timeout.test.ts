@@ -15,7 +15,7 @@ test.each([
   ['reads', true],
   ['reads nothing more', false],
 ])('an export that takes longer than EXPORT_TIMEOUT is cut off although its client %s', async (_case, reads) => {
-  const service = await start({ EXPORT_TIMEOUT: '1s' });
+  const service = await start({ EXPORT_TIMEOUT: '2s' });
   const { database } = service;
   // More than all sockets between PostgreSQL and the client hold.
   await database.query("INSERT INTO plants SELECT n, repeat('x', 10000) FROM generate_series(1, 10000) AS n");
