@@ -109,6 +109,8 @@ const toStream = (
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
+      // While an iterable that never waits is sent, nothing else would run: no response would be noticed, and no abort.
+      await new Promise((resolve) => setTimeout(resolve));
       const { value, done } = await pieces.next().catch((error) => {
         onError(error);
         throw error;

@@ -14,7 +14,8 @@ const FACTS = `
       LEFT JOIN pg_publication_rel AS r ON prpubid = p.oid AND prrelid = 'plants'::regclass WHERE pubname = $2) AS publication,
     (SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate AND to_jsonb(t) ->> 'rowfilter' IS NULL
         AND to_jsonb(t) -> 'attnames' @> '["name", "tag"]' IS NOT FALSE FROM pg_publication JOIN pg_publication_tables AS t USING (pubname)
-      WHERE CASE pubname WHEN $2 THEN format('%I.%I', schemaname, tablename)::regclass = 'plants'::regclass END) AS "isPublished",
+      WHERE (pubname, schemaname, tablename) IN (SELECT $2, nspname, relname
+        FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace WHERE pg_class.oid = 'plants'::regclass)) AS "isPublished",
     (SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots
       WHERE slot_name = $1 AND plugin = 'pgoutput' AND database = current_database()) AS position`;
 const CREATE = 'Create it with --create, and then export all plants again: earlier changes are not in it.';
@@ -25,7 +26,8 @@ const PROBLEMS: Record<string, string> = {
   wal_level: 'Changes need wal_level = logical. Set it as docs/how-to/follow-changes.md says, and restart PostgreSQL.',
   42501: 'The role needs REPLICATION (ALTER ROLE … REPLICATION), and for --create also CREATE on the database.',
   42704: `There is no slot SLOT. After a failover it may be gone. ${CREATE}`,
-  42710: 'The slot SLOT belongs to another database or program. Choose another name.',
+  42710:
+    'The slot SLOT belongs to another database or program, or was created meanwhile. Try again, or choose another name.',
   53400: 'PostgreSQL has no free slot. Drop one that nobody needs, or raise max_replication_slots and restart it.',
   55000: `The slot SLOT is lost: PostgreSQL has removed what it needs (max_slot_wal_keep_size). Drop it with --drop. ${CREATE}`,
   55006: 'The slot SLOT is in use. It has one reader at a time: stop the other, or create another slot.',

@@ -128,6 +128,8 @@ export const writeFileBytes = async (
   try {
     // Those who may read the file still may, if root replaces that of another account. Others may not change an owner.
     if (found) await created.chown(found.uid, found.gid).catch(() => {});
+    // The umask does not concern a file that exists.
+    if (found) await created.chmod(found.mode).catch(() => {});
     await write(created.createWriteStream({ flush: true }));
     await rename(temporary, target);
   } catch (error) {

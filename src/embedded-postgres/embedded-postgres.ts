@@ -32,7 +32,12 @@ export const leaseEmbeddedPostgres = async (dataDir: string, walLevel = 'replica
 
   const release = async (unlock: () => void) => {
     unlock();
-    const lastUnlock = tryLock(lockFile, 'exclusive');
+    let lastUnlock = tryLock(lockFile, 'exclusive');
+    if (!lastUnlock) {
+      // Two processes that release it at the same moment can be in each other's way.
+      await setTimeout(Math.random() * LOCK_POLL_INTERVAL);
+      lastUnlock = tryLock(lockFile, 'exclusive');
+    }
     if (lastUnlock) await cluster.stop().finally(lastUnlock);
   };
 

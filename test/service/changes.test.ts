@@ -254,6 +254,17 @@ test('a publication of all tables serves as well', async () => {
   await query('DROP PUBLICATION plant_store');
 });
 
+test('a publication may have tables that the role may not see', async () => {
+  const { url } = server.postgres;
+  await query(`CREATE ROLE follower LOGIN REPLICATION PASSWORD '${new URL(url).password}'`);
+  await query(
+    'CREATE SCHEMA hidden; CREATE TABLE hidden.plants (); ALTER PUBLICATION plant_store ADD TABLE hidden.plants',
+  );
+  const follower = Object.assign(new URL(url), { username: 'follower' });
+  expect(await readSlot(follower.href, SLOT)).toEqual(await readSlot(url, SLOT));
+  await query('DROP SCHEMA hidden CASCADE; DROP ROLE follower');
+});
+
 test.each([
   "FOR TABLE plants WITH (publish = 'insert, update, delete')",
   'FOR TABLE plants WHERE (id > 0)',

@@ -197,6 +197,18 @@ describe('import and export', () => {
     await expect(plants.importPlants(failing)).rejects.toThrow('no more plants');
   });
 
+  test('notices a response, and an abort, while an iterable that never waits is sent', async () => {
+    const endless = function* () {
+      for (let id = 1n; ; id++) yield { id, name: 'Fir' };
+    };
+    const client = createPlantClient({ baseUrl: service.baseUrl, token: 'x'.repeat(43) });
+    // A connection that is closed while its request is sent may lose the response.
+    const outcome = await client.importPlants(endless()).catch((error: Error) => ({ error }));
+    expect(outcome.error).toBeDefined();
+    const signal = AbortSignal.timeout(100);
+    await expect(plants.importPlants(endless(), { signal })).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+
   test('throws if the export is incomplete', async () => {
     const own = await startService({ BASE_PATH: '/api/v1' });
     await own.database.query(`INSERT INTO plants SELECT id, repeat('x', 10000) FROM generate_series(1, 4000) AS id`);
