@@ -55,6 +55,8 @@ export type BatchQueueOptions<Item, Result> = {
   resultBytesOf?: (item: Item) => number;
   /** Creates the error for an item that was sent but has no outcome at its deadline. */
   lateError: () => Error;
+  /** How long the outcome of an item can take, in ms. With less time left, but at most half of it, the item is not sent. */
+  timeNeeded?: number;
   /** Why an item must not be sent any more, asked when it is its turn. */
   refuse?: (item: Item) => Error | undefined;
   name?: string | undefined;
@@ -68,6 +70,8 @@ type Entry<Item, Result> = {
   bytes: number;
   resultBytes: number;
   isAbandoned: () => boolean;
+  /** When it is too late to send it, in ms of `performance.now()`. */
+  sendBefore: number;
   /** What the observer stores for it. */
   note: unknown;
   state: 'queued' | 'sent' | 'settled';
@@ -87,7 +91,7 @@ const waitedTooLong = () =>
  */
 export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, Result>) => {
   const { run, lateError, refuse = () => undefined, name, limits } = options;
-  const { bytesOf = () => 0, resultBytesOf = () => 0 } = options;
+  const { bytesOf = () => 0, resultBytesOf = () => 0, timeNeeded = 0 } = options;
   let queue: Entry<Item, Result>[] = [];
   let queueBytes = 0;
   let batchesInProgress = 0;
@@ -128,6 +132,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       bytes,
       resultBytes: resultBytesOf(item),
       isAbandoned,
+      sendBefore: performance.now() + timeout - Math.min(timeNeeded, timeout / 2),
       note: observer?.enter?.(),
       state: 'queued',
       settle,
@@ -196,6 +201,12 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
     scheduleBatch();
   };
 
+  /** Why an item must not be sent any more. */
+  const refusalOf = ({ item, isAbandoned, sendBefore }: Entry<Item, Result>): Error | undefined => {
+    if (isAbandoned()) return new StoreError('overloaded');
+    return performance.now() > sendBefore ? waitedTooLong() : refuse(item);
+  };
+
   const takeBatch = () => {
     const batch: Entry<Item, Result>[] = [];
     let batchBytes = 0;
@@ -206,7 +217,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       taken++;
       queueBytes -= entry.bytes;
       if (entry.state === 'settled') continue;
-      const refusal = entry.isAbandoned() ? new StoreError('overloaded') : refuse(entry.item);
+      const refusal = refusalOf(entry);
       if (refusal) {
         entry.settle(refusal);
         continue;

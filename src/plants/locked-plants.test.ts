@@ -23,7 +23,7 @@ const create = (own: Partial<BatchLimits> = {}, send: StatementQueue = ({ send }
   createLockedPlants({
     send,
     limits: { ...limits, ...own },
-    lockTimeout: LOCK_TIMEOUT,
+    timeNeeded: 2 * LOCK_TIMEOUT,
     lateError: () => new Error('late'),
   });
 const STILL_LOCKED = 'Another transaction has locked the plant; nothing was changed. Try again later.';

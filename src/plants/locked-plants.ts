@@ -13,8 +13,8 @@ type LockedPlantsOptions = {
   send: StatementQueue;
   /** Of the writes that wait, in number and in bytes: those of one plant take at most half. */
   limits: BatchLimits;
-  /** How long an attempt may wait for the lock, in ms. */
-  lockTimeout: number;
+  /** How long an attempt may take, in ms. One in progress at the deadline would leave the outcome unknown. */
+  timeNeeded: number;
   lateError: () => Error;
 };
 
@@ -27,7 +27,7 @@ type Write<Result> = Omit<Statement<Result>, 'timeout'> & {
  * Keeps the writes of plants that another transaction has locked out of the shared queues, so that other writes do not wait
  * for them. They are tried again, one after another for each plant, until they succeed or time out.
  */
-export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: LockedPlantsOptions) => {
+export const createLockedPlants = ({ send, limits, timeNeeded, lateError }: LockedPlantsOptions) => {
   const plants = new Map<bigint, { writes: number; queue: StatementQueue }>();
   let [writes, bytes] = [0, 0];
 
@@ -38,8 +38,6 @@ export const createLockedPlants = ({ send, limits, lockTimeout, lateError }: Loc
   };
 
   const tryUntilUnlocked = async <Result>({ timeLeft, ...write }: Write<Result>): Promise<Result> => {
-    // An attempt in progress at the deadline would leave the outcome unknown. PostgreSQL or the network may be slow as well.
-    const timeNeeded = 2 * lockTimeout;
     const attempt = async () => {
       if (timeLeft() <= timeNeeded) throw stillLocked();
       return write.send();

@@ -48,23 +48,27 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     limits: limits[name],
   });
   const refuse = (write: { id: bigint }) => locked.refuse(write);
+  // It may wait for a lock. PostgreSQL or the network may be slow as well.
+  const timeNeeded = 2 * limits.lockTimeout;
   const writes = createBatchQueue({
     ...settingsOf('writes', lateWrite),
     run: repository.insert,
     bytesOf: textBytes,
     refuse,
+    timeNeeded,
   });
   const changes = createBatchQueue({
     ...settingsOf('changes', lateWrite),
     run: async ([request]: ChangeRequest[]) => [await repository.change(request as ChangeRequest)],
     bytesOf: bytesOfChange,
     refuse,
+    timeNeeded,
     limits: { ...limits.changes, batchItems: 1 },
   });
   const locked = createLockedPlants({
     send: createStatementQueue(settingsOf('lockedPlants', lateWrite)),
     limits: limits.lockedPlants,
-    lockTimeout: limits.lockTimeout,
+    timeNeeded,
     lateError: lateWrite,
   });
   const reads = createBatchQueue({
