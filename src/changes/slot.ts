@@ -10,19 +10,18 @@ export const PUBLICATION = 'plant_store';
 /** By their object ids. `isPublished`: with all changes. `position`: where the slot is confirmed, in bytes; null: there is none. */
 export type Facts = { table: number; publication: string | null; isPublished: boolean | null; position: string | null };
 const FACTS = `
-  SELECT 'plants'::regclass::oid AS table, (SELECT concat_ws(' ', p.oid, r.oid, 'plants'::regclass::oid) FROM pg_publication AS p
-      LEFT JOIN pg_publication_rel AS r ON prpubid = p.oid AND prrelid = 'plants'::regclass WHERE pubname = $2) AS publication,
+  SELECT c.oid AS table, (SELECT concat_ws(' ', p.oid, r.oid, c.oid) FROM pg_publication AS p
+      LEFT JOIN pg_publication_rel AS r ON prpubid = p.oid AND prrelid = c.oid WHERE pubname = $2) AS publication,
     (SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate AND to_jsonb(t) ->> 'rowfilter' IS NULL
         AND to_jsonb(t) -> 'attnames' @> '["name", "tag"]' IS NOT FALSE FROM pg_publication JOIN pg_publication_tables AS t USING (pubname)
-      WHERE (pubname, schemaname, tablename) IN (SELECT $2, nspname, relname
-        FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace WHERE pg_class.oid = 'plants'::regclass)) AS "isPublished",
-    (SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots
-      WHERE slot_name = $1 AND plugin = 'pgoutput' AND database = current_database()) AS position`;
+      WHERE (pubname, schemaname, tablename) = ($2, nspname, relname)) AS "isPublished",
+    (SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots WHERE (slot_name, plugin, database) = ($1, 'pgoutput', current_database())) AS position
+  FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = 'plants'::regclass`;
 const CREATE = 'Create it with --create, and then export all plants again: earlier changes are not in it.';
 /** By PostgreSQL's SQLSTATE, or a name. */
 const PROBLEMS: Record<string, string> = {
   citus: 'Changes cannot be followed on Citus: each worker logs its own commits, and nothing orders those of several.',
-  unpublished: `The publication ${PUBLICATION} lacks changes of plants. Drop it if it exists, and the slot SLOT with --drop. ${CREATE}`,
+  publication: `The publication ${PUBLICATION} lacks changes of plants. Drop it if it exists, and the slot SLOT with --drop. ${CREATE}`,
   wal_level: 'Changes need wal_level = logical. Set it as docs/how-to/follow-changes.md says, and restart PostgreSQL.',
   42501: 'The role needs REPLICATION (ALTER ROLE … REPLICATION), and for --create also CREATE on the database.',
   42704: `There is no slot SLOT. After a failover it may be gone. ${CREATE}`,
@@ -38,31 +37,30 @@ const problem = (code: string, slot: string, said = '', cause?: Error) =>
 export const explainSlotError = (error: Error & { code?: string }, slot: string): Error => {
   const { code, message } = (error.cause ?? error) as typeof error;
   if (error.cause && code === '55000') return error;
-  const known = code && /wal_level/.test(message) ? 'wal_level' : (code ?? '');
+  const [known = code ?? ''] = (code && /wal_level|^publication/.exec(message)) || [];
   return known in PROBLEMS ? problem(known, slot, ` PostgreSQL says: ${message}.`, error) : error;
 };
 
-/** Calls `use` with a session and what it knows. @throws {OperationalError} */
+/** Calls `use` with a session and what it knows. It waits little for locks, since followers ask again and again. @throws {OperationalError} */
 const withFacts = <Result>(url: string, slot: string, use: (client: Client, facts: Facts) => Promise<Result>) => {
   assertSession(url, 'Following changes');
   return withClient(url, async (client) => {
-    // A slot is created when all transactions that run at that time have ended.
-    await client.query(`${NO_TIME_LIMITS}; SET lock_timeout = 0`);
+    await client.query(`${NO_TIME_LIMITS}; SET lock_timeout = '3s'`);
     if (await isDistributed(async (sql) => (await client.query(sql)).rows)) throw problem('citus', slot);
-    const { rows } = await client.query<Facts>(FACTS, [slot, PUBLICATION]);
-    return use(client, rows[0] as Facts);
+    return use(client, (await client.query<Facts>(FACTS, [slot, PUBLICATION])).rows[0] as Facts);
   }).catch((error) => Promise.reject(explainSlotError(error, slot)));
 };
 
-/** Creates what is missing. @returns whether the slot was. @throws {OperationalError} it lacks changes; errors of PostgreSQL */
+/** Creates what is missing; waits for the transactions that run now. @returns whether the slot was. @throws {OperationalError} */
 export const createSlot = (url: string, slot: string): Promise<boolean> =>
   withFacts(url, slot, async (client, { publication, isPublished, position }) => {
     await endWithClient(client);
     await assertOwner(client);
-    if (isPublished === false || (position && !isPublished)) throw problem('unpublished', slot);
+    if (isPublished === false || (position && !isPublished)) throw problem('publication', slot);
     // Before the slot, because PostgreSQL reads the publication as it was at the time of each change.
     const verb = publication ? `ALTER PUBLICATION ${PUBLICATION} ADD` : `CREATE PUBLICATION ${PUBLICATION} FOR`;
     if (!isPublished) await client.query(`${verb} TABLE plants`);
+    await client.query('SET lock_timeout = 0');
     if (position === null) await client.query("SELECT pg_create_logical_replication_slot($1, 'pgoutput')", [slot]);
     return position === null;
   });
@@ -77,6 +75,6 @@ export const dropSlot = (url: string, slot: string): Promise<unknown> =>
 export const readSlot = (url: string, slot: string, before?: Facts): Promise<Facts> =>
   withFacts(url, slot, async (_client, facts) => {
     const isPublished = facts.isPublished && (!before || before.publication === facts.publication);
-    if (facts.position === null || !isPublished) throw problem(facts.position ? 'unpublished' : '42704', slot);
+    if (facts.position === null || !isPublished) throw problem(facts.position ? 'publication' : '42704', slot);
     return facts;
   });

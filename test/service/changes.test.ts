@@ -254,6 +254,22 @@ test('a publication of all tables serves as well', async () => {
   await query('DROP PUBLICATION plant_store');
 });
 
+test('a check does not wait for a table that is locked for long, so that checks do not pile up', async () => {
+  const client = new Client({ connectionString: server.postgres.url });
+  await client.connect();
+  try {
+    await client.query('BEGIN; LOCK TABLE plants');
+    await expect(readSlot(server.postgres.url, SLOT)).rejects.toMatchObject({ code: '55P03' });
+  } finally {
+    await client.end();
+  }
+});
+
+test('what PostgreSQL 17 and older say of a publication that is missing is not taken for a missing slot', () => {
+  const error = Object.assign(new Error('publication "plant_store" does not exist'), { code: '42704' });
+  expect(explainSlotError(error, SLOT).message).toMatch(REPLACED);
+});
+
 test('a publication may have tables that the role may not see', async () => {
   const { url } = server.postgres;
   await query(`CREATE ROLE follower LOGIN REPLICATION PASSWORD '${new URL(url).password}'`);
