@@ -209,6 +209,24 @@ describe('import and export', () => {
     await expect(plants.importPlants(endless(), { signal })).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
+  test('closes the iterable of an import that is aborted', async () => {
+    const closed = Promise.withResolvers<void>();
+    const [controller, reason] = [new AbortController(), new Error('enough')];
+    const rows = async function* () {
+      try {
+        for (let id = 1n; ; id++) {
+          yield { id, name: 'x'.repeat(100_000) };
+          await setTimeout(1);
+          if (id === 10n) controller.abort(reason);
+        }
+      } finally {
+        closed.resolve();
+      }
+    };
+    await expect(plants.importPlants(rows(), { signal: controller.signal })).rejects.toBe(reason);
+    await closed.promise;
+  });
+
   test('throws if the export is incomplete', async () => {
     const own = await startService({ BASE_PATH: '/api/v1' });
     await own.database.query(`INSERT INTO plants SELECT id, repeat('x', 10000) FROM generate_series(1, 4000) AS id`);
