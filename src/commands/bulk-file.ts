@@ -70,11 +70,9 @@ const openPipe = async (file: string, flags: number, signal: AbortSignal): Promi
   }
 };
 
-const isPipe = (found: Stats | undefined) => found?.isFIFO() ?? false;
-
 const openToRead = async (file: string, signal: AbortSignal): Promise<Readable> => {
   if (file === STDIO) return process.stdin;
-  return isPipe(await stat(file)) ? openPipe(file, constants.O_RDONLY, signal) : createReadStream(file);
+  return (await stat(file)).isFIFO() ? openPipe(file, constants.O_RDONLY, signal) : createReadStream(file);
 };
 
 /**
@@ -113,7 +111,7 @@ export const writeFileBytes = async (
   // Such as /dev/stdout. Others may have written to it before, or do so afterwards.
   if (found && isSameFile(found, fstatSync(1))) return write(printAll);
   // Writes to a pipe or a device directly instead of replacing it.
-  if (isPipe(found)) return openPipe(file, constants.O_WRONLY, signal).then(write).catch(failToWrite(file));
+  if (found?.isFIFO()) return openPipe(file, constants.O_WRONLY, signal).then(write).catch(failToWrite(file));
   if (found && !found.isFile()) return write(createWriteStream(file)).catch(failToWrite(file));
   // A link may lead to a file that does not exist yet.
   const target = found

@@ -97,7 +97,7 @@ const exportFromService =
   };
 
 const INCOMPLETE =
-  'The connection was lost, so the export is not complete. Try again. The service may have stopped, or the export took too long: see EXPORT_TIMEOUT.';
+  'The connection was lost, so the export is not complete. Try again. The service may have stopped, the token may have been revoked, or the export took too long: see EXPORT_TIMEOUT.';
 
 const [LINE_FEED, QUOTE] = [10, 34];
 

@@ -58,12 +58,10 @@ export const importFiles = async (
       const advice = stoppedAt === undefined || atomic ? '' : ' See --max-errors.';
       return { ...outcome, stopped: { file: name, ...(stoppedAt && { stoppedAt }), message: `${message}${advice}` } };
     }
-    if (message !== undefined) outcome.message = joinLines(outcome.message, `${name}: ${message}`);
+    if (message !== undefined) outcome.message = [outcome.message, `${name}: ${message}`].filter(Boolean).join('\n');
   }
   return outcome;
 };
-
-const joinLines = (lines: string | undefined, line: string) => (lines === undefined ? line : `${lines}\n${line}`);
 
 /** The summary of an import that was interrupted. @param errors of the wrong rows up to then */
 export const summarizeInterruption = (

@@ -58,6 +58,9 @@ export const createProgram = ({ environment, fromFile, writeOut }: ProgramOption
   addManyCommands(program, { config, environment });
   addChangesCommand(program, config);
   addSearchIndexCommand(program, config);
-  addTokenCommands(program.command('token').description('create, list and revoke access tokens'), config);
+  addTokenCommands(
+    program.command('token').description('create, list, rotate, revoke and delete access tokens'),
+    config,
+  );
   return program;
 };

@@ -23,7 +23,7 @@ export const addServiceOptions = (command: Command): Command =>
 /** The message of a wrong URL does not repeat it, because it may contain a password or a token. */
 const parseServiceUrl = (command: Command, source: string, text: string): string => {
   const url = URL.parse(text);
-  const isService = url && /^https?:$/.test(url.protocol) && !`${url.username}${url.password}${url.search}${url.hash}`;
+  const isService = url && /^https?:$/.test(url.protocol) && !/[?#]/.test(text) && !`${url.username}${url.password}`;
   if (isService) return url.href.replace(/\/+$/, '');
   return command.error(
     `error: ${source} is invalid. It must be a URL such as https://plants.example.com/api, without a token or a query.`,

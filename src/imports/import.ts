@@ -117,6 +117,8 @@ export const addCounts = (counts: ImportCounts, added: ImportCounts): ImportCoun
   failed: counts.failed + added.failed,
 });
 
+const countRows = (count: number) => (count === 1 ? '1 row' : `${formatCount(count)} rows`);
+
 /**
  * @param errors of all rows or more than `maxErrors`, the first in the order of lines
  * @returns the result of an import with these counts and errors, of which nothing is stored if too many rows failed
@@ -133,8 +135,8 @@ export const summarize = (
   const { line: stoppedAt, error } = last;
   const why =
     failed > maxErrors
-      ? `The import stopped at line ${stoppedAt} because more than ${formatCount(maxErrors)} rows failed.`
-      : `The import is atomic, and ${failed === 1 ? '1 row' : `${formatCount(failed)} rows`} failed.`;
+      ? `The import stopped at line ${stoppedAt} because more than ${countRows(maxErrors)} failed.`
+      : `The import is atomic, and ${countRows(failed)} failed.`;
   return {
     ...NO_COUNTS,
     failed,

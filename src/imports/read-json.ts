@@ -42,7 +42,7 @@ const readLine = (line: number, textWithReturn: string, maxBytes: number): Impor
   // A character takes at most three bytes, and counting them takes time.
   const isTooLong = 3 * text.length > maxBytes && Buffer.byteLength(text) > maxBytes;
   if (!isTooLong && BLANK.test(text)) return undefined;
-  if (line === 1 && /^\s*\[\s*$/.test(text))
+  if (line === 1 && /^\s*\[\s*(\{|$)/.test(text))
     throw new StoreError('bodyNotJson', `The file is a JSON array, not NDJSON.${LARGE_ARRAYS}`);
   return toRow(line, newPlantSchema, 'The line', () => {
     if (isTooLong) throw new StoreError('bodyTooLarge', `The line must be at most ${maxBytes} bytes.`);

@@ -56,6 +56,7 @@ describe('count, delete and patch', () => {
     [['export', '--url', 'ftp://plants'], 'must be a URL such as'],
     [['export', '--url', 'http://me:secret@plants'], 'without a token'],
     [['export', '--url', 'http://plants/?a=b'], 'without a token or a query'],
+    [['export', '--url', 'http://plants/?'], 'without a token or a query'],
   ])('%j is a usage error', async (words, said) => {
     const { code, stderr } = await run(words);
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
