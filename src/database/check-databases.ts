@@ -25,12 +25,13 @@ export const checkDatabases = async (options: DatabasesOptions): Promise<Inspect
     Object.entries(urls).map(async ([variable, url]) => ({ variable, url, ...(await inspectDatabase(url)) })),
   );
   for (const { facts } of databases) if (facts) assertExactTexts(facts);
-  // Only the names, since two nodes of Citus differ in the rest.
-  const [name, otherName = name] = databases.flatMap(({ facts }) => facts?.database ?? []);
-  if (name !== otherName)
+  const [found, direct = found] = databases.flatMap(({ facts }) => facts ?? []);
+  if (found?.database !== direct?.database || found?.serverStart !== direct?.serverStart) {
+    const other = found?.database === direct?.database ? 'one of another server' : direct?.database;
     throw new OperationalError(
-      `DATABASE_URL leads to the database ${name}, and DIRECT_URL to ${otherName}. Set both to the same database, or unset DIRECT_URL.`,
+      `DATABASE_URL leads to the database ${found?.database}, and DIRECT_URL to ${other}. Set both to the same database, or unset DIRECT_URL.`,
     );
+  }
   const [schema, other] = databases.map(({ url, facts }) => (facts ? storeSchema(url, facts) : namedSchema(url)));
   if (schema !== undefined && other !== undefined && schema !== other)
     throw new OperationalError(

@@ -73,6 +73,8 @@ export const createDurabilityWatch = (warn: (message: string) => void) => {
 /** A database as a session of the store sees it. */
 export type DatabaseFacts = {
   database: string;
+  /** When the server started, in s since 1970; null on Citus, which has several. */
+  serverStart: string | null;
   encoding: string;
   /** Whether NULL in an array is no text. */
   hasArrayNulls: boolean;
@@ -102,6 +104,8 @@ export type DatabaseFacts = {
 
 const FACTS = `
   SELECT current_database() AS database, current_setting('server_encoding') AS encoding, current_user AS role,
+    CASE WHEN to_regclass('pg_catalog.pg_dist_partition') IS NULL
+      THEN extract(epoch FROM pg_postmaster_start_time())::text END AS "serverStart",
     current_setting('array_nulls')::boolean AS "hasArrayNulls",
     current_setting('search_path') AS "searchPath", current_schema() AS "currentSchema",
     (SELECT coalesce(json_object_agg(relname, nspname), '{}') FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace

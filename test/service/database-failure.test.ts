@@ -8,6 +8,8 @@ import { classifyDatabaseError } from '../../src/database/database-error.ts';
 import { openRowStream } from '../../src/database/row-stream.ts';
 import { createTcpProxy } from '../faults/tcp-proxy.ts';
 import { blockedStatements, lockTable, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
+import { createPostgresServer } from '../support/postgres-server.ts';
+import { makeTemporaryFolder, removeDataFolder } from '../support/temporary-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -230,6 +232,21 @@ test('DIRECT_URL must lead to the database of DATABASE_URL', async () => {
   const checking = checkDatabases({ databaseUrl: database.url, directUrl: url.href, isMigrated: true });
   await expect(checking).rejects.toThrow(
     `DATABASE_URL leads to the database ${database.name}, and DIRECT_URL to postgres. Set both to the same database`,
+  );
+});
+
+test('DIRECT_URL must lead to the server of DATABASE_URL: imports would be stored elsewhere', async () => {
+  await using stack = new AsyncDisposableStack();
+  const folder = makeTemporaryFolder();
+  stack.defer(() => removeDataFolder(folder));
+  const other = await createPostgresServer({ folder, name: 'other' });
+  await other.start();
+  stack.defer(() => other.stop());
+  await other.query(`CREATE DATABASE ${database.name}`);
+  const url = Object.assign(new URL(other.url), { pathname: `/${database.name}` });
+  const checking = checkDatabases({ databaseUrl: database.url, directUrl: url.href, isMigrated: true });
+  await expect(checking).rejects.toThrow(
+    `DATABASE_URL leads to the database ${database.name}, and DIRECT_URL to one of another server. Set both`,
   );
 });
 
