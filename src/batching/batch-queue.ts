@@ -55,7 +55,7 @@ export type BatchQueueOptions<Item, Result> = {
   resultBytesOf?: (item: Item) => number;
   /** Creates the error for an item that was sent but has no outcome at its deadline. */
   lateError: () => Error;
-  /** How long the outcome of an item can take, in ms. With less time left, but at most half of it, the item is not sent. */
+  /** How long the outcome of an item can take, in ms. With less time left, but at most half of it, an item is not sent. By default it always is. */
   timeNeeded?: number;
   /** Why an item must not be sent any more, asked when it is its turn. */
   refuse?: (item: Item) => Error | undefined;
@@ -91,7 +91,7 @@ const waitedTooLong = () =>
  */
 export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, Result>) => {
   const { run, lateError, refuse = () => undefined, name, limits } = options;
-  const { bytesOf = () => 0, resultBytesOf = () => 0, timeNeeded = 0 } = options;
+  const { bytesOf = () => 0, resultBytesOf = () => 0, timeNeeded } = options;
   let queue: Entry<Item, Result>[] = [];
   let queueBytes = 0;
   let batchesInProgress = 0;
@@ -132,7 +132,9 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
       bytes,
       resultBytes: resultBytesOf(item),
       isAbandoned,
-      sendBefore: performance.now() + timeout - Math.min(timeNeeded, timeout / 2),
+      sendBefore: timeNeeded
+        ? performance.now() + timeout - Math.min(timeNeeded, timeout / 2)
+        : Number.POSITIVE_INFINITY,
       note: observer?.enter?.(),
       state: 'queued',
       settle,
