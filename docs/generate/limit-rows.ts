@@ -41,8 +41,11 @@ export const sections: Record<string, LimitRow[]> = {
       'by how much a compressed body may exceed `BODY_LIMIT` as it arrives',
       'bytes',
     ),
-    row('bodies/exact-json.ts MAX_DEPTH', 'levels of nesting in JSON'),
-    row('bodies/exact-json.ts MAX_SEPARATORS', 'commas and opening brackets in JSON'),
+    row('bodies/exact-json.ts MAX_DEPTH', 'levels of nesting in JSON, or in an element of an imported array'),
+    row(
+      'bodies/exact-json.ts MAX_SEPARATORS',
+      'commas and opening brackets in JSON, or in an element of an imported array',
+    ),
     row('request-limits.ts HELD_BYTES', 'what bodies and unsent responses hold together, at most', 'bytes'),
     row('bodies/read-json-body.ts LARGE_BODY', 'the size over which bodies are parsed one at a time', 'bytes'),
     row('bodies/stream-body.ts FREE_PIECES', 'pieces of any size in which a body may arrive'),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parseExactJson, splitElements } from './exact-json.ts';
+import { parseExactJson, parseJsonText, splitElements } from './exact-json.ts';
 
 const idOf = (number: string) => (parseExactJson(`{"id":${number}}`) as { id: unknown }).id;
 
@@ -56,7 +56,7 @@ describe('parseExactJson', () => {
     ['of an array', (count: number) => `[{}${',{}'.repeat((count - 2) / 2)}]`],
     ['not JSON', (count: number) => '{},'.repeat(count / 2)],
   ])('counts commas and opening brackets before it parses: %s', (_name, textWith) => {
-    const ofRange = (text: string) => {
+    const isTooComplex = (text: string) => {
       try {
         parseExactJson(text);
       } catch (error) {
@@ -65,7 +65,7 @@ describe('parseExactJson', () => {
       return false;
     };
     expect(textWith(20_000).match(/[,{[]/g)).toHaveLength(20_000);
-    expect([ofRange(textWith(20_000)), ofRange(textWith(20_002))]).toEqual([false, true]);
+    expect([isTooComplex(textWith(20_000)), isTooComplex(textWith(20_002))]).toEqual([false, true]);
   });
 
   test.each(['{"id":1,"name":"a","id":2}', '{ "id": 1,"name": "a", "id": 2 }'])(
@@ -120,6 +120,11 @@ describe('parseExactJson', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test('has no half of a character in its message', () => {
+    const message = expect.objectContaining({ message: expect.stringContaining('\uFFFD') });
+    expect(() => parseJsonText('{"id": 😀}', 'The body')).toThrow(message);
   });
 
   test.each(['', '{', '{"id":01}', '{"id":+1}', '{"id":1.}', '{"id":.5}', '{"id":0x10}', "{'id':1}", '{"id":1,}'])(

@@ -25,8 +25,8 @@ const PROBLEMS: Record<string, string> = {
   wal_level: 'Changes need wal_level = logical. Set it as docs/how-to/follow-changes.md says, and restart PostgreSQL.',
   42501: 'The role needs REPLICATION (ALTER ROLE … REPLICATION), and for --create also CREATE on the database.',
   42704: `There is no slot SLOT. After a failover it may be gone. ${CREATE}`,
-  42710:
-    'The slot SLOT belongs to another database or program, or was created meanwhile. Try again, or choose another name.',
+  23505: 'Another command is creating the publication. Try again.',
+  42710: 'The slot SLOT belongs to another database or program. Choose another name, or try again if it is new.',
   53400: 'PostgreSQL has no free slot. Drop one that nobody needs, or raise max_replication_slots and restart it.',
   55000: `The slot SLOT is lost: PostgreSQL has removed what it needs (max_slot_wal_keep_size). Drop it with --drop. ${CREATE}`,
   55006: 'The slot SLOT is in use. It has one reader at a time: stop the other, or create another slot.',
@@ -37,11 +37,11 @@ const problem = (code: string, slot: string, said = '', cause?: Error) =>
 export const explainSlotError = (error: Error & { code?: string }, slot: string): Error => {
   const { code, message } = (error.cause ?? error) as typeof error;
   if (error.cause && code === '55000') return error;
-  const [known = code ?? ''] = (code && /wal_level|^publication/.exec(message)) || [];
+  const [known = code ?? ''] = (code && /wal_level|^publication(?=.* does not exist)/.exec(message)) || [];
   return known in PROBLEMS ? problem(known, slot, ` PostgreSQL says: ${message}.`, error) : error;
 };
 
-/** Calls `use` with a session and what it knows. It waits little for locks, since followers ask again and again. @throws {OperationalError} */
+/** Calls `use` with a session and what it knows. Waits 3 s for locks, less than the time until the next check. @throws {OperationalError} */
 const withFacts = <Result>(url: string, slot: string, use: (client: Client, facts: Facts) => Promise<Result>) => {
   assertSession(url, 'Following changes');
   return withClient(url, async (client) => {

@@ -42,7 +42,7 @@ const readLine = (line: number, textWithReturn: string, maxBytes: number): Impor
   // A character takes at most three bytes, and counting them takes time.
   const isTooLong = 3 * text.length > maxBytes && Buffer.byteLength(text) > maxBytes;
   if (!isTooLong && BLANK.test(text)) return undefined;
-  if (line === 1 && /^\s*\[\s*(\{|$)/.test(text))
+  if (line === 1 && /^\s*\[\s*$/.test(text))
     throw new StoreError('bodyNotJson', `The file is a JSON array, not NDJSON.${LARGE_ARRAYS}`);
   return toRow(line, newPlantSchema, 'The line', () => {
     if (isTooLong) throw new StoreError('bodyTooLarge', `The line must be at most ${maxBytes} bytes.`);
@@ -96,16 +96,20 @@ const NOT_AN_ARRAY =
   'The file is not a JSON array of plants. If it is NDJSON or CSV, send Content-Type: application/x-ndjson or text/csv; on the command ' +
   'line, use --format ndjson or csv.';
 
+/** RFC 8259 §2. */
+const NOT_BLANK = /[^ \t\r\n]/;
+
 /** The text of each element of an array: parsed as a whole, it could take 30 times its memory, and a second. @throws {StoreError} 1000 */
 export const elementsOf = (text: string): Iterable<string> => {
   const [opening] = /^[ \t\r\n]*\[/.exec(text) ?? [];
   if (opening === undefined) throw new StoreError('bodyNotJson', NOT_AN_ARRAY);
   const end = text.lastIndexOf(']');
-  if (end < opening.length || /[^ \t\r\n]/.test(text.slice(end + 1)))
+  if (end < opening.length || NOT_BLANK.test(text.slice(end + 1)))
     throw new StoreError('bodyNotJson', 'The file is not JSON: its array does not end with ].');
   const elements = text.slice(opening.length, end);
-  return /[^ \t\r\n]/.test(elements) ? splitElements(elements) : [];
+  return NOT_BLANK.test(elements) ? splitElements(elements) : [];
 };
 
 /** @param number of the element, from 1. @throws {StoreError} 1000, 1002 */
-export const parseElement = (text: string, number: number): unknown => parseJsonText(text, `Element ${number}`);
+export const parseElement = (text: string, number: number): unknown =>
+  parseJsonText(text, `Element ${number}, by itself,`);

@@ -265,9 +265,11 @@ test('a check does not wait for a table that is locked for long, so that checks 
   }
 });
 
-test('what PostgreSQL 17 and older say of a publication that is missing is not taken for a missing slot', () => {
-  const error = Object.assign(new Error('publication "plant_store" does not exist'), { code: '42704' });
-  expect(explainSlotError(error, SLOT).message).toMatch(REPLACED);
+test('a publication that is missing, as PostgreSQL 17 and older say it, or that another command creates, is no matter of the slot', () => {
+  const missing = Object.assign(new Error('publication "plant_store" does not exist'), { code: '42704' });
+  expect(explainSlotError(missing, SLOT).message).toMatch(REPLACED);
+  const created = Object.assign(new Error('publication "plant_store" already exists'), { code: '42710' });
+  expect(explainSlotError(created, SLOT).message).toMatch(/or try again if it is new\. .* already exists\.$/);
 });
 
 test('a publication may have tables that the role may not see', async () => {
