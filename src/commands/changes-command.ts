@@ -39,11 +39,9 @@ export const addChangesCommand = (program: Command, config: () => Config): void 
     });
 };
 
-const STDOUT = 1;
-
-/** Only a file can be flushed to disk. */
+/** Standard output; only a file can be flushed to disk. */
 const syncOutput = async (): Promise<void> => {
-  await promisify(fdatasync)(STDOUT).catch((error) => {
+  await promisify(fdatasync)(1).catch((error) => {
     if (!['EINVAL', 'EROFS', 'ENOTSUP'].includes(error.code)) throw new OutputError(error);
   });
 };

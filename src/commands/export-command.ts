@@ -103,16 +103,15 @@ const [LINE_FEED, QUOTE] = [10, 34];
 
 /** @returns a function that counts the plants that end in a chunk. In CSV, names may have line ends within quotes. */
 const createRowCounter = (format: ExportFormat) => {
-  let isHead = format === 'csv';
+  // The first line of CSV is no plant.
+  let lines = format === 'csv' ? -1 : 0;
   let isQuoted = false;
   return (chunk: Buffer): number => {
-    let rows = 0;
+    const before = Math.max(0, lines);
     for (const byte of chunk) {
       if (byte === QUOTE && format === 'csv') isQuoted = !isQuoted;
-      if (byte !== LINE_FEED || isQuoted) continue;
-      if (!isHead) rows += 1;
-      isHead = false;
+      if (byte === LINE_FEED && !isQuoted) lines += 1;
     }
-    return rows;
+    return Math.max(0, lines) - before;
   };
 };

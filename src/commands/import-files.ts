@@ -14,7 +14,7 @@ import { describeProgress, describeStoring, showProgress } from './output.ts';
 
 export type ImportFile = FileFormat<(typeof importFormats)[number]> & { name: string };
 
-/** The maximum size of a JSON array in bytes of UTF-8: it is held in memory, and so are its elements. */
+/** The maximum size of a JSON array in bytes of UTF-8: it is held in memory. */
 export const MAX_ARRAY_BYTES = 67_108_864;
 
 /** How to import: `encoding` is that of the files. */
