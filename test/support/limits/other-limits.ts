@@ -14,7 +14,6 @@ const reasons: Record<string, string[]> = {
   ],
   'It is a unit, a code, a character or the id of a lock.': [
     'changes/follow-changes.ts PROTOCOL.*',
-    'commands/changes-command.ts STDOUT',
     'config/variable-kinds.ts UNITS.*',
     'database/migrate.ts MIGRATION_LOCK',
     'database/search-index.ts LOCK',
