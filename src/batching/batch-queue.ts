@@ -55,7 +55,7 @@ export type BatchQueueOptions<Item, Result> = {
   resultBytesOf?: (item: Item) => number;
   /** Creates the error for an item that was sent but has no outcome at its deadline. */
   lateError: () => Error;
-  /** How long the outcome of an item can take, in ms. With less time left, but at most half of it, an item is not sent. By default it always is. */
+  /** How long an outcome can take, in ms. With less time left, but at most half of it, an item is not sent. By default, it always is. */
   timeNeeded?: number;
   /** Why an item must not be sent any more, asked when it is its turn. */
   refuse?: (item: Item) => Error | undefined;
