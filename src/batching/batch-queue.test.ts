@@ -38,7 +38,7 @@ type Outcome = string | Error;
 const REFUSED = 'refused';
 
 /** A queue whose batches end when the test ends them. */
-const start = (overrides: Partial<BatchLimits> = {}, timeNeeded = 0) => {
+const start = (overrides: Partial<BatchLimits> = {}) => {
   const batches: { ids: number[]; end: (outcomes?: Outcome[]) => void }[] = [];
   const run = (items: Item[]) =>
     new Promise<Outcome[]>((resolve) => {
@@ -50,7 +50,6 @@ const start = (overrides: Partial<BatchLimits> = {}, timeNeeded = 0) => {
     bytesOf: ({ text }) => 2 * text.length,
     refuse: ({ text }) => (text === REFUSED ? new URIError() : undefined),
     lateError: () => new RangeError(),
-    timeNeeded,
     limits: { ...limits, ...overrides },
   });
   const sent = () => batches.map(({ ids }) => ids);
@@ -95,18 +94,6 @@ describe('createBatchQueue', () => {
     await end(0, ['done', new RangeError(), 'done']);
     expect(await Promise.all(results)).toEqual(['done', 'RangeError', 'URIError', 'done']);
     expect(sent()).toEqual([[1, 2, 3]]);
-  });
-
-  test('does not send an item that may have no outcome at its deadline', async () => {
-    const { add, sent, end } = start({}, 800);
-    const first = add(1);
-    await turn();
-    const results = [add(2), add(3, '', undefined, 9500), add(4, '', undefined, 20_000)];
-    await pass(9100);
-    await end(0);
-    expect(sent()).toEqual([[1], [2, 4]]);
-    await end(1);
-    expect(await Promise.all([first, ...results])).toEqual(['done', 'done', 'overloaded', 'done']);
   });
 
   test('respects the limits on batches in progress, items and bytes', async () => {

@@ -49,3 +49,30 @@ test('takes an outcome that has arrived when the deadline is noticed', async () 
     jest.useRealTimers();
   }
 });
+
+test('does not send a statement that may have no outcome at its deadline', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  try {
+    const sent: number[] = [];
+    const pending: (() => void)[] = [];
+    const options = { limits: { ...limits, batches: 1 }, lateError: () => new RangeError(), timeNeeded: 800 };
+    const send = createStatementQueue(options);
+    const results = [10_000, 10_000, 9500, 20_000].map((timeout, index) => {
+      const run = () => {
+        sent.push(index);
+        return new Promise<string>((resolve) => pending.push(() => resolve('done')));
+      };
+      return send({ send: run, bytes: 0, timeout }).catch((error: Error) => error.name);
+    });
+    // The first one takes long.
+    for (const time of [9100, 0, 0]) {
+      for (let turn = 0; turn < 5; turn++) await setImmediate();
+      jest.advanceTimersByTime(time);
+      pending.shift()?.();
+    }
+    expect(await Promise.all(results)).toEqual(['done', 'done', 'overloaded', 'done']);
+    expect(sent).toEqual([0, 1, 3]);
+  } finally {
+    jest.useRealTimers();
+  }
+});

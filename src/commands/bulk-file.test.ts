@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import {
+  chmodSync,
   chownSync,
   mkdtempSync,
   readdirSync,
@@ -50,6 +51,13 @@ describe('writeFileBytes', () => {
     writeFileBytes(join(folder, 'all.csv'), { format: 'csv', isCompressed: false }, { bytes, signal });
   const { signal } = new AbortController();
   const content = () => readFileSync(join(folder, 'all.csv'), 'utf8');
+
+  test('a file that is replaced keeps its mode, whatever the umask', async () => {
+    writeFileSync(join(folder, 'all.csv'), '');
+    chmodSync(join(folder, 'all.csv'), 0o646);
+    await write(Readable.from([Buffer.from('id,name,tag\n')]));
+    expect([content(), statSync(join(folder, 'all.csv')).mode & 0o777]).toEqual(['id,name,tag\n', 0o646]);
+  });
 
   test('two at once to the same file, and a leftover of a killed one, do not disturb each other', async () => {
     const leftover = `all.csv.${process.pid}.part`;

@@ -45,8 +45,8 @@ describe('a JSON array', () => {
   test.each([
     ['', /^The file is not a JSON array of plants\. If it is NDJSON or CSV, /],
     ['[{"id":1]}', /^The file is not JSON: its array does not end with \]\.$/],
-    ['[{"id":1},{"id":2,}]', /^Element 2, by itself, is not JSON: .+[^.]\.$/],
-    ['[{"id":1},]', /^Element 2, by itself, is not JSON: .+[^.]\.$/],
+    ['[{"id":1},{"id":2,}]', /^The text of element 2 is not JSON: .+[^.]\.$/],
+    ['[{"id":1},]', /^The text of element 2 is not JSON: .+[^.]\.$/],
     ['{"id":1,"name":"Fir"}', /^The file is not a JSON array of plants\. /],
     ['id,name\n1,Fir', /^The file is not a JSON array of plants\. /],
   ])('is not %j', (text, message) => {

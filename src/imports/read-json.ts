@@ -112,4 +112,4 @@ export const elementsOf = (text: string): Iterable<string> => {
 
 /** @param number of the element, from 1. @throws {StoreError} 1000, 1002 */
 export const parseElement = (text: string, number: number): unknown =>
-  parseJsonText(text, `Element ${number}, by itself,`);
+  parseJsonText(text, `The text of element ${number}`);
