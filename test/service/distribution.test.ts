@@ -12,7 +12,7 @@ test('knows whether plants is distributed, also without Citus', async () => {
   expect(await isDistributed(database.query)).toBe(isOnCitus);
 });
 
-testUnless(onCitus('it is installed') ?? psqlObstacle, 'without Citus, says what to install', async () => {
+testUnless(onCitus('it is installed') ?? psqlObstacle(), 'without Citus, says what to install', async () => {
   await expect(distribute(database.url)).rejects.toMatchObject({
     code: 3,
     stderr: expect.stringMatching(

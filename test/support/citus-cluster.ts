@@ -28,7 +28,7 @@ const [, IMAGE = ''] = /image: (citusdata\/\S+)/.exec(readFileSync('deploy/citus
 /** Why no cluster can be started; undefined if it can. Without CITUS_BIN, pulls the official image. */
 export const findCitusObstacle = async (): Promise<string | undefined> => {
   if (process.env.CITUS_BIN) return undefined;
-  const obstacle = psqlObstacle ?? (await findImageObstacle(IMAGE));
+  const obstacle = psqlObstacle() ?? (await findImageObstacle(IMAGE));
   return obstacle && `CITUS_BIN is not set, and ${obstacle}`;
 };
 

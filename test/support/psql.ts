@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 /** The psql of CITUS_BIN, or else of this machine. */
 const PSQL = process.env.CITUS_BIN ? join(process.env.CITUS_BIN, 'psql') : 'psql';
 
-/** An obstacle for tests that run files of `deploy/` as the documentation says. */
-export const psqlObstacle = spawnSync(PSQL, ['--version']).error && 'psql is not installed';
+/** Why files of `deploy/` cannot run here as the documentation says; undefined if they can. */
+export const psqlObstacle = (): string | undefined => spawnSync(PSQL, ['--version']).error && 'psql is not installed';
 
 /** A file of `deploy/` without the commands of psql, for a driver. */
 export const readSql = (file: string): string => readFileSync(file, 'utf8').replace(/^\\.*$/gm, '');

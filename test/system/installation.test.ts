@@ -56,7 +56,7 @@ test('the service knows all variables, and has more time to stop, and more files
   expect(Number(valuesOf('LimitNOFILE')[0])).toBeGreaterThan(maxConnections);
 });
 
-describeUnless(psqlObstacle, 'the steps of docs/how-to/deploy-without-docker.md', () => {
+describeUnless(psqlObstacle(), 'the steps of docs/how-to/deploy-without-docker.md', () => {
   const owner = `owner_${randomBytes(6).toString('hex')}`;
   const server = `${owner}_server`;
   const password = 'a-password';

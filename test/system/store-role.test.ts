@@ -168,7 +168,7 @@ describe('bin/store-role.js', () => {
   });
 });
 
-testUnless(psqlObstacle, 'the command of the documentation fails if the file does', async () => {
+testUnless(psqlObstacle(), 'the command of the documentation fails if the file does', async () => {
   for (const file of ['deploy/postgres/store-role.sql', 'SECURITY.md', 'docs/how-to/back-up-and-restore.md'])
     expect(readFileSync(file, 'utf8').match(/psql .*--file deploy\/postgres\/store-role.sql/g)).toEqual([
       'psql --file deploy/postgres/store-role.sql',
