@@ -1,17 +1,20 @@
-import { isIP } from 'node:net';
-import type { Request, RequestHandler } from 'express';
+import { isIP, type Socket } from 'node:net';
+import type { RequestHandler } from 'express';
 import ipaddr from 'ipaddr.js';
 
+/** `ip` is missing for what never reached the app. */
+type Client = { ip?: string | undefined; socket: Pick<Socket, 'remoteAddress'> };
+
 /** The client's address; behind trusted proxies (TRUST_PROXY), the one that they report. Undefined once it is disconnected. */
-export const clientIp = ({ ip, socket }: Pick<Request, 'ip' | 'socket'>): string | undefined =>
+export const clientIp = ({ ip, socket }: Client): string | undefined =>
   [ip, socket.remoteAddress].find((address) => address && isIP(address))?.replace(/^::ffff:(?=[\d.]+$)/i, '');
 
 /**
  * The key under which requests without a valid token are counted: the IPv4 address, or the /64 network of the IPv6
  * address, because one client usually has all of it.
  */
-export const clientAddress = (request: Pick<Request, 'ip' | 'socket'>): string => {
-  const text = clientIp(request);
+export const clientAddress = (client: Client): string => {
+  const text = clientIp(client);
   if (text === undefined) return 'unknown';
   // ipaddr.js rejects some zones, such as eth0.100.
   const [withoutZone = ''] = text.split('%');

@@ -60,8 +60,8 @@ export const createRefusals = ({ connections, onRefused = () => {}, logger }: Re
     if (response.locals) response.locals.error = error;
     else {
       onRefused(error);
-      const address = response.socket ? clientIp({ ip: undefined, socket: response.socket }) : undefined;
-      logger?.info({ address, status, error: body.error }, 'request refused');
+      const client = response.socket ? clientIp({ socket: response.socket }) : undefined;
+      logger?.info({ client, status, error: body.error }, 'request refused');
     }
     response.statusCode = status;
     response.setHeaders(new Map(Object.entries({ ...DEFAULT_HEADERS, ...headers, Connection: 'close' })));

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Response } from 'express';
 import type { Logger } from 'pino';
+import { clientIp } from '../http/client-address.ts';
 import { createLingering, type LingerTimes } from './lingering.ts';
 import { maxClientConnections } from './open-files.ts';
 import { readInSlices, STOP_PARSING } from './read-in-slices.ts';
@@ -91,7 +92,7 @@ export const createConnections = (options: ConnectionsOptions) => {
   const closeBehind = (socket: Socket, current: ServerResponse): void => {
     earlyRequests += 1;
     const message = 'a request came before the previous response and was not carried out';
-    logger?.info({ address: socket.remoteAddress }, message);
+    logger?.info({ client: clientIp({ socket }) }, message);
     if (current.headersSent) current.once('finish', () => endInStages(socket));
     else current.setHeader('Connection', 'close');
     lingering.discardInput(socket);

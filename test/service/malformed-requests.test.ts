@@ -91,7 +91,7 @@ test('code 1203: a request that does not arrive in time', async () => {
   expect(await sendRaw('', impatient)).toBe('');
   const lines = impatient.log.filter(({ error }) => error === 1203);
   expect(lines).toHaveLength(texts.length);
-  expect(lines).toContainEqual(expect.objectContaining({ msg: 'request refused', status: 408, address: '127.0.0.1' }));
+  expect(lines).toContainEqual(expect.objectContaining({ msg: 'request refused', status: 408, client: '127.0.0.1' }));
   expect(lines).toContainEqual(expect.objectContaining({ msg: 'request completed', status: 408, path: '/plants' }));
 });
 

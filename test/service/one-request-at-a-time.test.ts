@@ -59,7 +59,7 @@ describe('a request that comes before the response to the one before it is not c
     ]);
     expect(await storedIds()).toEqual(['1']);
     expect(await counted()).toBe(before + 1);
-    expect(logged()).toMatchObject([{ level: 'info', address: '127.0.0.1' }]);
+    expect(logged()).toMatchObject([{ level: 'info', client: '127.0.0.1' }]);
   });
 
   test('behind a response that waits for the database', async () => {
