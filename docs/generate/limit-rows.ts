@@ -199,6 +199,10 @@ export const sections: Record<string, LimitRow[]> = {
   ],
   Connections: [
     row(
+      'observability/metrics-server.ts MAX_METRICS_CONNECTIONS',
+      'connections to the port of the metrics; a further one replaces an idle one',
+    ),
+    row(
       'RequestLimits heldBytes',
       'all responses that wait to be read by clients; over it, the oldest is cut off',
       'bytes',

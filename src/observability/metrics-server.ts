@@ -8,6 +8,8 @@ import { createHttpServer } from '../server/http-server.ts';
 
 /** The longest time that a client may take to send a request, in ms. */
 const REQUEST_TIMEOUT = 10_000;
+/** The other port has a bound of its own, so neither can take the files of the other. */
+const MAX_METRICS_CONNECTIONS = 64;
 /** https://prometheus.io/docs/instrumenting/exposition_formats */
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -42,8 +44,9 @@ export const createMetricsServer = ({ host, port, read, assertReady, logger }: M
       }
     },
     requestTimeout: REQUEST_TIMEOUT,
+    maxConnections: MAX_METRICS_CONNECTIONS,
     addressVariables: 'METRICS_PORT or METRICS_HOST',
-    logger,
+    logger: logger.child({ server: 'metrics' }),
   });
   return {
     start: async (): Promise<void> => {

@@ -75,7 +75,8 @@ export const createConnections = (options: ConnectionsOptions) => {
     idle.destroy();
     if (performance.now() - warnedAt < WARNING_INTERVAL) return;
     warnedAt = performance.now();
-    const message = 'MAX_CONNECTIONS is reached: a new connection replaces an idle one, or is closed at once';
+    const message =
+      'the maximum number of connections is reached: a new one replaces an idle one, or is closed at once';
     logger?.warn({ maxConnections, refused: refusedConnections }, message);
   };
 

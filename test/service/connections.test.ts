@@ -52,7 +52,8 @@ describe('once MAX_CONNECTIONS are open', () => {
     const names = ['connections', 'connections_limit', 'refused_connections_total'];
     return names.map((name) => value(`plant_store_http_${name}`));
   };
-  const warnings = () => service.log.filter(({ msg }) => msg.startsWith('MAX_CONNECTIONS is reached'));
+  const warnings = () =>
+    service.log.filter(({ msg }) => msg.startsWith('the maximum number of connections is reached'));
   const read = () => `GET /plants/1 HTTP/1.1\r\nHost: store\r\nAuthorization: Bearer ${service.token}\r\n\r\n`;
   const closedOf = (list: Socket[]) => list.map(({ closed }) => closed);
 

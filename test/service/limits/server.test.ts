@@ -1,7 +1,7 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
@@ -11,6 +11,7 @@ import { createByteBudget, type Hold } from '../../../src/http/byte-budget.ts';
 import { createConnections } from '../../../src/server/connections.ts';
 import { createLingering } from '../../../src/server/lingering.ts';
 import { edge, limitOf } from '../../support/limits/edge.ts';
+import { useRawConnections } from '../../support/raw-connections.ts';
 import { useTestServices } from '../../support/use-test-service.ts';
 
 beforeEach(() => {
@@ -201,6 +202,23 @@ describe('bodies', () => {
 
 describe('a store', () => {
   const start = useTestServices();
+  const metrics = { baseUrl: '' };
+  const connect = useRawConnections(metrics);
+
+  edge('observability/metrics-server.ts MAX_METRICS_CONNECTIONS', 'keeps 64 connections to the port of the metrics', {
+    is: [63, 64, 64],
+    of: async (count) => {
+      metrics.baseUrl = (await start({ METRICS_PORT: '0' })).metricsUrl();
+      const sockets = [];
+      for (let opened = 0; opened < count; opened++) {
+        const socket = await connect('GET /livez HTTP/1.1\r\nHost: store\r\n\r\n');
+        sockets.push(socket);
+        expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
+      }
+      await setTimeout(100);
+      return sockets.filter(({ readableEnded, destroyed }) => !readableEnded && !destroyed).length;
+    },
+  });
 
   test.each([
     ['75', {}],
