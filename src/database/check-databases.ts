@@ -11,7 +11,8 @@ type DatabasesOptions = { databaseUrl: string; directUrl: string | undefined; is
 
 /**
  * Checks what the service and every command require of the databases at DATABASE_URL and DIRECT_URL: URLs that the driver can use,
- * exact texts, one database, and one schema for all statements (see `storeSchema`). A database that does not respond passes, here and below; see `inspectDatabase`.
+ * exact texts and searches, one database, and one schema for all statements (see `storeSchema`). A database that does not respond
+ * passes, here and below; see `inspectDatabase`.
  * @param options `isMigrated`: no migration follows, which would create the schema that `?schema=` names, and the tables in it
  * @returns that at DATABASE_URL, and that at DIRECT_URL if it is set
  * @throws {OperationalError}
@@ -24,7 +25,7 @@ export const checkDatabases = async (options: DatabasesOptions): Promise<Inspect
   const databases = await Promise.all(
     Object.entries(urls).map(async ([variable, url]) => ({ variable, url, ...(await inspectDatabase(url)) })),
   );
-  for (const { facts } of databases) if (facts) assertExactTexts(facts);
+  for (const { facts } of databases) if (facts) assertExact(facts);
   const [found, direct = found] = databases.flatMap(({ facts }) => facts ?? []);
   if (found?.database !== direct?.database || found?.serverStart !== direct?.serverStart) {
     const other = found?.database === direct?.database ? 'one of another server' : direct?.database;
@@ -46,13 +47,21 @@ export const checkDatabases = async (options: DatabasesOptions): Promise<Inspect
   return databases;
 };
 
-/** Texts, and tags that are missing, must arrive as they were sent. */
-const assertExactTexts = ({ encoding, hasArrayNulls, role }: DatabaseFacts) => {
-  if (!hasArrayNulls)
+/** What is wrong with the setting, and what it must be. */
+const INEXACT_SETTINGS = {
+  array_nulls: ['is off, so a missing tag would be stored as the text NULL', 'on'],
+  gin_fuzzy_search_limit: ['is set, so searches by name would miss plants', '0'],
+} as const;
+
+/** Texts, and tags that are missing, must arrive as they were sent, and searches must find all plants. */
+const assertExact = ({ encoding, inexactSetting, role }: DatabaseFacts) => {
+  if (inexactSetting !== null) {
+    const [why, wanted] = INEXACT_SETTINGS[inexactSetting];
     throw new OperationalError(
-      'array_nulls is off, so a missing tag would be stored as the text NULL. ' +
-        `Run ALTER ROLE ${escapeIdentifier(role)} SET array_nulls = on, or remove the setting from the database or the server.`,
+      `${inexactSetting} ${why}. Run ALTER ROLE ${escapeIdentifier(role)} SET ${inexactSetting} = ${wanted}, or remove the setting from ` +
+        'the database or the server.',
     );
+  }
   if (encoding === 'UTF8') return;
   throw new OperationalError(
     `The encoding of the database is ${encoding}, but Plant Store requires UTF8. ` +

@@ -76,8 +76,8 @@ export type DatabaseFacts = {
   /** When the server started, in s since 1970; null on Citus, which has several. */
   serverStart: string | null;
   encoding: string;
-  /** Whether NULL in an array is no text. */
-  hasArrayNulls: boolean;
+  /** One with which PostgreSQL does not keep or find exactly what it is given. */
+  inexactSetting: 'array_nulls' | 'gin_fuzzy_search_limit' | null;
   role: string;
   searchPath: string;
   /** The first schema of the search path that exists. */
@@ -106,7 +106,8 @@ const FACTS = `
   SELECT current_database() AS database, current_setting('server_encoding') AS encoding, current_user AS role,
     CASE WHEN to_regclass('pg_catalog.pg_dist_partition') IS NULL
       THEN extract(epoch FROM pg_postmaster_start_time())::text END AS "serverStart",
-    current_setting('array_nulls')::boolean AS "hasArrayNulls",
+    (SELECT name FROM pg_settings WHERE (name, setting) = ('array_nulls', 'off') OR name = 'gin_fuzzy_search_limit' AND setting <> '0'
+      LIMIT 1) AS "inexactSetting",
     current_setting('search_path') AS "searchPath", current_schema() AS "currentSchema",
     (SELECT coalesce(json_object_agg(relname, nspname), '{}') FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace
       WHERE pg_class.oid IN (${TABLES.map((name) => `to_regclass('${name}')`)})) AS tables,

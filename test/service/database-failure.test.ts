@@ -250,11 +250,14 @@ test('DIRECT_URL must lead to the server of DATABASE_URL: imports would be store
   );
 });
 
-test('the database at DIRECT_URL must keep texts exactly, too', async () => {
+test.each([
+  ['array_nulls=off', 'array_nulls is off'],
+  ['gin_fuzzy_search_limit=5', 'gin_fuzzy_search_limit is set, so searches by name would miss plants. Run ALTER ROLE'],
+])('the database at DIRECT_URL is refused with %s, too', async (setting, message) => {
   const url = new URL(database.url);
-  url.searchParams.set('options', '-c array_nulls=off');
+  url.searchParams.set('options', `-c ${setting}`);
   const checking = checkDatabases({ databaseUrl: database.url, directUrl: url.href, isMigrated: true });
-  await expect(checking).rejects.toThrow('array_nulls is off');
+  await expect(checking).rejects.toThrow(message);
 });
 
 test('a connection that stalls during a statement is closed; an idle connection is kept', async () => {
