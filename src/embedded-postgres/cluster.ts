@@ -157,8 +157,15 @@ export const createCluster = ({ dataDir, binaries, account, walLevel }: ClusterO
     renameSync(unfinished, directory);
   };
 
-  /** The URL of the running server, or undefined if none runs. Waits for one that is starting. */
+  /**
+   * The URL of the running server, or undefined if none runs. Waits for one that is starting.
+   * @throws {OperationalError} its password is missing, or it does not start
+   */
   const runningUrl = async (): Promise<string | undefined> => {
+    if (existsSync(directory) && !existsSync(passwordFile))
+      throw new OperationalError(
+        `The password of the PostgreSQL in ${directory} is missing: restore the file ${passwordFile} from a backup of the data folder.`,
+      );
     for (let waited = 0; waited < START_TIMEOUT; waited += POLL_INTERVAL) {
       const server = findServer(directory, account);
       if (server === undefined) return undefined;

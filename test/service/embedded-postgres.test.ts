@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
@@ -66,6 +66,17 @@ test('what an interrupted initdb left is removed, and a new data directory creat
   writeFileSync(join(other, 'postgres.new-1', 'PG_VERSION'), '18\n');
   await (await leaseEmbeddedPostgres(other)).release();
   expect(readdirSync(other).filter((name) => name.startsWith('postgres.new'))).toEqual([]);
+});
+
+test('a data directory without its password: the message says what to restore, and no server is started', async () => {
+  await (await lease()).release();
+  using stack = new DisposableStack();
+  const password = join(folder, 'postgres-password');
+  renameSync(password, `${password}.kept`);
+  stack.defer(() => renameSync(`${password}.kept`, password));
+  const message = /^The password .* is missing: restore the file .*postgres-password from a backup/;
+  await expect(lease()).rejects.toThrow(message);
+  expect(running()).toBeUndefined();
 });
 
 test('a package of PostgreSQL that is missing: the message says how to install it', async () => {
