@@ -82,6 +82,16 @@ describe('CSV', () => {
     expect(plantsOf(rows)).toEqual([{ id: 7n, name: 'Fir' }]);
   });
 
+  test('a given delimiter that separates nothing: the message names it as the reason', async () => {
+    const rows = readRows(chunksOf(Buffer.from('id,name\n1,Fir'), [LIMIT]), {
+      format: 'csv',
+      maxLineBytes: LIMIT,
+      delimiter: ';',
+    });
+    const message = /"id,name", which lacks id and name with the given delimiter\. It must be like id,name,tag/;
+    await expect(allOf(rows)).rejects.toThrow(message);
+  });
+
   test('quotes, quoted line breaks and empty lines are read as in RFC 4180, with the line of each row', async () => {
     const rows = await csv('\ufeffid,name\r\n\r\n1,"a ""b"", c"\r\n\n2,"d\r\ne\n"\n3,f\n\n', [1]);
     expect(rows).toEqual([
