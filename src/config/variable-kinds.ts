@@ -70,7 +70,7 @@ const OTHER_NAME = /[?&](search_?path|current_?schema|dbname|service)=/i;
 const isNamePossible = (text: string): boolean => !/%(2[346bcf]|3[abdf]|40)/i.test(new URL(text).pathname);
 
 /** What other drivers call `?sslmode=`. */
-const OTHER_SSL_MODE = /^(ssl[-_]mode|sslaccept|requiressl|tls)/i;
+const OTHER_SSL_MODE = /^(ssl[-_]mode|sslaccept|requiressl|use_?ssl|encrypt|tls)/i;
 
 /** PostgreSQL reserves names with this beginning, and would cut longer ones. */
 const isSchemaPossible = (text: string): boolean => {
