@@ -52,15 +52,20 @@ export const send = async ({ url, token, agent }: RemoteService, request: Remote
   );
   const target = new URL(`${url}${path}?${new URLSearchParams(parameters)}`);
   const own = { Authorization: `Bearer ${token}`, Accept: 'application/json', 'User-Agent': `plant-store/${version}` };
-  const late = new AbortController();
-  const stopped = AbortSignal.any([signal, late.signal]);
+  const failed = new AbortController();
+  const stopped = AbortSignal.any([signal, failed.signal]);
   const options = { method, headers: { ...own, ...headers }, agent, signal: stopped };
   const outgoing = (target.protocol === 'https:' ? https : http).request(target, options);
   outgoing.setSocketKeepAlive(true, KEEP_ALIVE_DELAY);
   const timer = setTimeout(() => {
     const { connecting = true, secureConnecting = false } = (outgoing.socket ?? {}) as Partial<Connecting>;
-    if (connecting || secureConnecting) late.abort(new Error(`no connection within ${CONNECT_TIMEOUT / 1000} s`));
+    if (connecting || secureConnecting) failed.abort(new Error(`no connection within ${CONNECT_TIMEOUT / 1000} s`));
   }, CONNECT_TIMEOUT);
+  // Without a listener there would be no event at all.
+  outgoing.once('upgrade', (_response, socket) => {
+    socket.destroy();
+    failed.abort(new Error('it switches to another protocol'));
+  });
   // The service may respond before it has read the body, and then close the connection.
   outgoing.on('error', () => {});
   // Before it has a socket, a request that is stopped emits nothing.

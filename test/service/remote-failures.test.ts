@@ -66,6 +66,15 @@ describe('a command with --url says what to do', () => {
     );
   });
 
+  test('if it switches to another protocol', async () => {
+    const to = await listen(
+      createTcpServer((socket) =>
+        socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+      ),
+    );
+    expect(await importTo(to)).toContain('cannot be reached: it switches to another protocol. Check the URL');
+  });
+
   test('if a TLS handshake is not answered within 15 s', async () => {
     const silent = createTcpServer();
     const to = (await listen(silent)).replace('http:', 'https:');
