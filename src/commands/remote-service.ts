@@ -103,6 +103,8 @@ type Connecting = { connecting: boolean; secureConnecting: boolean };
 
 /** What to do about an error, by its code. */
 const ADVICE: [code: RegExp, advice: string][] = [
+  [/ALTNAME/, 'Use a host that its certificate names.'],
+  [/CERT_(HAS_EXPIRED|NOT_YET_VALID)/, 'Renew its certificate, or set the clock of this machine.'],
   [
     /CERT|ISSUER|SIGNATURE/,
     'If its certificate is from an authority of your own, set NODE_EXTRA_CA_CERTS to a PEM file.',

@@ -60,4 +60,10 @@ describeUnless(await findObstacle(), 'a service behind a TLS proxy with a path p
     const { code, stderr } = await runCommand(['export'], { ...environment, NODE_EXTRA_CA_CERTS: '' });
     expect([code, stderr]).toEqual([1, expect.stringContaining('set NODE_EXTRA_CA_CERTS to a PEM file')]);
   });
+
+  test('is refused under a name that its certificate does not have', async () => {
+    const url = environment.PLANT_STORE_URL?.replace('localhost', '127.0.0.1') ?? '';
+    const { code, stderr } = await runCommand(['export'], { ...environment, PLANT_STORE_URL: url });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/altnames.* Use a host that its certificate names\.\n$/)]);
+  });
 });
