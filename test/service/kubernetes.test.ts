@@ -69,6 +69,14 @@ test('pods reach PostgreSQL, PgBouncer and any DNS, and only the ingress control
   );
 });
 
+test('the database of CloudNativePG takes É and é for the same letter', () => {
+  expect(read(join(folder, 'cloudnative-pg', 'cluster.yaml')).spec.bootstrap.initdb).toMatchObject({
+    encoding: 'UTF8',
+    localeProvider: 'builtin',
+    builtinLocale: 'C.UTF-8',
+  });
+});
+
 describe('the pods', () => {
   const { spec } = read(join(folder, 'base', 'deployment.yaml')).spec.template;
   const job = read(join(folder, 'base', 'migrate-job.yaml')).spec.template.spec;

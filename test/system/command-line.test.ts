@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -7,6 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { killChildren } from '../support/children.ts';
 import { projectFolder, runCommand, runCommandOnFullDisk, spawnCommand } from '../support/store-process.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -45,6 +47,41 @@ describe('token create', () => {
     const { code, stderr: refusal } = await run('token', 'create', '--name', 'x', '--scope', 'plants:read,all');
     expect([code, refusal]).toEqual([2, expect.stringContaining('separate several by spaces or commas')]);
   });
+});
+
+test('token list shows the hour in which each token was last used', async () => {
+  await run('token', 'create', '--name', 'busy');
+  await run('token', 'create', '--name', 'unused');
+  await database.query("UPDATE tokens SET last_used_at = '2026-03-01T12:00:00Z' WHERE name = 'busy'");
+  const { stdout } = await run('token', 'list');
+  const [head = '', ...rows] = stdout.split('\n');
+  const column = head.indexOf('LAST USED (UTC)');
+  const shown = (name: string) =>
+    rows
+      .find((row) => row.startsWith(`${name} `))
+      ?.slice(column, column + 16)
+      .trim();
+  expect([shown('busy'), shown('unused')]).toEqual(['2026-03-01 12:00', '-']);
+  const json: { name: string; lastUsedAt: unknown }[] = JSON.parse((await run('token', 'list', '--json')).stdout);
+  const times = new Map(json.map(({ name, lastUsedAt }) => [name, lastUsedAt]));
+  expect([times.get('busy'), times.get('unused')]).toEqual(['2026-03-01T12:00:00.000Z', null]);
+});
+
+test('a database can be reached through a Unix socket', async () => {
+  const folder = makeTemporaryFolder();
+  const { hostname, port, username, password, pathname } = new URL(database.url);
+  const server = createServer((socket) => {
+    const upstream = connect(Number(port), hostname);
+    socket.on('error', () => {}).on('close', () => upstream.destroy());
+    socket.pipe(upstream.on('error', () => {})).pipe(socket);
+  });
+  await once(server.listen(join(folder, '.s.PGSQL.5432')), 'listening');
+  const url = `postgresql://${username}:${password}@${pathname}?host=${folder}`;
+  const { code, stderr } = await runCommand(['token', 'create', '--name', 'socket'], { DATABASE_URL: url });
+  server.close();
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/^Save this token/)]);
+  expect(await database.query("SELECT 1 AS one FROM tokens WHERE name = 'socket'")).toHaveLength(1);
+  rmSync(folder, { recursive: true });
 });
 
 test('token list shows names and states, but no tokens', async () => {

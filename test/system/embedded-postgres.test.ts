@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -12,7 +12,7 @@ import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-post
 import { smallDiskObstacle } from '../faults/small-disk.ts';
 import { spawnChild } from '../support/children.ts';
 import { describeUnless, testUnless } from '../support/skip.ts';
-import { projectFolder, runCommand, startStore } from '../support/store-process.ts';
+import { projectFolder, runCommand, type StoreProcess, startStore } from '../support/store-process.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -78,6 +78,32 @@ test('the store and its commands ignore what the shell sets for other PostgreSQL
   expect((await fetch(`${store.url}/readyz`)).status).toBe(200);
   expect(await runCommand(['token', 'list'], { DATA_DIR: folder.path, ...others })).toMatchObject({ code: 0 });
   await store.stop();
+});
+
+test('a copy of the folder takes the store back to where it was', async () => {
+  const data = join(folder.path, 'data');
+  const before = join(folder.path, 'before');
+  const start = () => startStore({ DATA_DIR: data });
+  const send = async ({ url, token }: StoreProcess, path: string, body?: string) => {
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    return (await fetch(`${url}${path}`, { method: body ? 'POST' : 'GET', headers, ...(body && { body }) })).status;
+  };
+  const first = await start();
+  expect(await send(first, '/plants', '{"id":1,"name":"Fir"}')).toBe(200);
+  await first.stop();
+  execFileSync('cp', ['-a', data, before]);
+  const second = await start();
+  expect(await send(second, '/plants', '{"id":2,"name":"Fir"}')).toBe(200);
+  await second.stop();
+  rmSync(data, { recursive: true });
+  renameSync(before, data);
+  const third = await start();
+  expect([await send(third, '/plants/1'), await send(third, '/plants/2'), third.token]).toEqual([
+    200,
+    404,
+    first.token,
+  ]);
+  await third.stop();
 });
 
 testUnless(smallDiskObstacle(), 'a folder that has become read-only: a sentence', async () => {

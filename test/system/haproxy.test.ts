@@ -124,6 +124,18 @@ describeUnless(haproxyObstacle(), 'HAProxy with deploy/haproxy/haproxy.cfg', () 
       expect(other.status).toBe(503);
     });
 
+    test('the ETag of a plant meets If-Match, although the client accepts compression', async () => {
+      const { baseUrl, token, post } = await start();
+      await post({ id: 1, name: 'Fir'.repeat(1000) });
+      const servicePort = Number(new URL(baseUrl).port);
+      await startBefore([servicePort, servicePort, servicePort]);
+      const url = `http://127.0.0.1:${port}/plants/1`;
+      const headers = { Authorization: `Bearer ${token}`, 'Accept-Encoding': 'gzip, br' };
+      const condition = (await fetch(url, { headers })).headers.get('ETag') ?? '';
+      const deleted = await fetch(url, { method: 'DELETE', headers: { ...headers, 'If-Match': condition } });
+      expect([condition, deleted.status]).toEqual([expect.stringMatching(/^"/), 204]);
+    });
+
     test('all count the requests of a client together, by an address that it cannot forge', async () => {
       const settings = { RATE_LIMIT: '6/60', TRUST_PROXY: '1' };
       const first = await start(settings);

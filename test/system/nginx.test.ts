@@ -62,12 +62,16 @@ describeUnless(obstacle, 'nginx with deploy/nginx/nginx.conf', () => {
     const [, link = ''] = /^<(.+)>; rel="next"$/.exec(first.headers.get('Link') ?? '') ?? [];
     expect(await (await send(new URL(link, first.url).href)).json()).toEqual([{ id: 1, name: 'Fir 1' }]);
 
+    const put = (name: string, condition: string) =>
+      send('plants/7', {
+        method: 'PUT',
+        body: JSON.stringify({ name }),
+        headers: { 'Content-Type': 'application/json', 'If-Match': condition },
+      });
+    // Long enough to be compressed.
+    expect((await put('Fir'.repeat(1000), '*')).status).toBe(200);
     const read = await send('plants/7', { headers: { 'Accept-Encoding': 'gzip' } });
-    const changed = await send('plants/7', {
-      method: 'PUT',
-      body: '{"name":"Yew"}',
-      headers: { 'Content-Type': 'application/json', 'If-Match': read.headers.get('ETag') ?? '' },
-    });
+    const changed = await put('Yew', read.headers.get('ETag') ?? '');
     expect([changed.status, await changed.text()]).toEqual([200, '{"name":"Yew"}']);
 
     const exported = await send('plants/export?format=csv');

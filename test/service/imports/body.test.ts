@@ -205,6 +205,7 @@ describe('the body', () => {
     ['text/csv; charset=iso-8859-2', Buffer.from('id,name\n1,\xb3', 'latin1'), 'ł'],
     ['text/csv; charset=utf-16be', Buffer.from('\ufeffid,name\n1,é', 'utf16le').swap16(), 'é'],
     ['text/csv; charset=latin1', Buffer.from('id,name\n1,\x80', 'latin1'), '€'],
+    ['text/csv; charset=cp1252', Buffer.from('id,name\n1,\x80', 'latin1'), '€'],
     ['text/csv; charset=us-ascii', 'id,name\n1,e', 'e'],
     ['application/json; charset=us-ascii', '[{"id":1,"name":"é"}]', 'é'],
     ['application/json; charset=unicode-1-1-utf-8', '[{"id":1,"name":"é"}]', 'é'],
