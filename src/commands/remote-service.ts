@@ -110,6 +110,7 @@ const ADVICE: [code: RegExp, advice: string][] = [
     'If its certificate is from an authority of your own, set NODE_EXTRA_CA_CERTS to a PEM file.',
   ],
   [/^(EPROTO|ERR_SSL)/, 'Perhaps it does not speak TLS: check whether the URL begins with http: or https:.'],
+  [/^ERR_PROXY/, 'Check HTTPS_PROXY, its user and password, and what the proxy allows.'],
   [/^HPE_/, 'It does not speak HTTP: check the host, the port, and whether the URL begins with http: or https:.'],
 ];
 
@@ -121,7 +122,7 @@ const describeFailure = (url: string, error: Error): string => {
     return `The connection to ${url} was lost. See the log of the service and of the proxies in between.`;
   const advice = ADVICE.find(([pattern]) => pattern.test(code))?.[1] ?? 'Check the URL, and that the service runs.';
   // OpenSSL's message is several lines.
-  const reason = code === 'EPROTO' ? 'the TLS handshake failed' : message.replace(/\.$/, '');
+  const reason = /^(EPROTO|ERR_SSL)/.test(code) ? 'the TLS handshake failed' : message.replace(/\.$/, '');
   return `${url} cannot be reached: ${reason}. ${advice}`;
 };
 

@@ -66,6 +66,17 @@ describe('a command with --url says what to do', () => {
     );
   });
 
+  test.each([
+    ['http:', /407 .*\. Check HTTPS_PROXY, its user and password, and what the proxy allows\./],
+    ['https:', /cannot be reached: the TLS handshake failed\. Perhaps it does not speak TLS/],
+  ])('if a proxy refuses, or does not speak %s', async (protocol, said) => {
+    const to = await listen(
+      createTcpServer((socket) => socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')),
+    );
+    const HTTPS_PROXY = to.replace('http:', protocol);
+    expect(await importTo('https://plants.invalid', { HTTPS_PROXY })).toMatch(said);
+  });
+
   test('if it switches to another protocol', async () => {
     const to = await listen(
       createTcpServer((socket) =>
