@@ -71,6 +71,14 @@ test.each(pages)('every link of %s leads to a file and a heading', (page) => {
   expect(linksOf(page).flatMap((link) => findFault(page, link) ?? [])).toEqual([]);
 });
 
+test('the tests that docs/explanation/field-reports.md names exist', () => {
+  const page = readFileSync('docs/explanation/field-reports.md', 'utf8');
+  const rows = [...page.matchAll(/\]\(\.\.\/\.\.\/(\S+\.test\.ts)\): (`+) ?(.+?) ?\2 \|$/gm)];
+  expect(rows.length).toBeGreaterThan(60);
+  const missing = rows.filter(([, file = '', , title = '']) => !readFileSync(file, 'utf8').includes(title));
+  expect(missing).toEqual([]);
+});
+
 describe('a page that the code names', () => {
   const records = globSync('docs/decisions/*.md').map((path) => path.slice(15, 19));
   const named = [...texts, ...others].flatMap((file) => {
