@@ -154,7 +154,18 @@ describe('readConfig', () => {
       'TRUST_PROXY',
       ['10.0.0.0/0', '10.0.1', '010.0.0.1', '0x0a.0.0.1', '::/129', '[::1]', '10.0.0.0/-1', '10.0.0.256'],
     ],
-    ['CORS_ORIGINS', ['*', 'null', 'garden.example', 'https://garden.example/', 'https://a.example b', 'file:///']],
+    [
+      'CORS_ORIGINS',
+      [
+        '*',
+        'https://*.garden.example',
+        'null',
+        'garden.example',
+        'https://garden.example/',
+        'https://a.example b',
+        'file:///',
+      ],
+    ],
     ['AUTH_JWKS_URL', ['jwks.json', 'http://login.example.com/jwks.json', 'http://127.0.0.1.evil/x', 'file:///x']],
   ])('%s is refused when it is wrong', (name, values) => {
     for (const value of values) expect(message({ [name]: value })).toMatch(new RegExp(`\n${name} is `));

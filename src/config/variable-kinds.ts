@@ -157,7 +157,7 @@ const listOf = (isValid: (text: string) => boolean) =>
 
 /** Origins (RFC 6454 §6.2), written exactly as browsers send them. */
 export const origins = () =>
-  listOf((text) => /^https?:/.test(text) && URL.parse(text)?.origin === text)
+  listOf((text) => /^https?:[^*]+$/.test(text) && URL.parse(text)?.origin === text)
     .default([])
     .describe('comma-separated origins such as https://garden.example.com');
 
