@@ -16,6 +16,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
+  defaultResource,
   detectResources,
   resourceAttributesEnvDetector,
   resourceFromAttributes,
@@ -61,11 +62,13 @@ export const createTracing = (options: TracingConfig & { logger: Logger }) => {
   const exporter = new OTLPTraceExporter({ url });
   const provider = new TracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the defaults.
-    resource: resourceFromAttributes({ 'service.name': 'plant-store', 'service.version': version }).merge(
-      detectResources({
-        detectors: [serviceInstanceIdDetector, resourceAttributesEnvDetector, serviceNameEnvDetector],
-      }),
-    ),
+    resource: defaultResource()
+      .merge(resourceFromAttributes({ 'service.name': 'plant-store', 'service.version': version }))
+      .merge(
+        detectResources({
+          detectors: [serviceInstanceIdDetector, resourceAttributesEnvDetector, serviceNameEnvDetector],
+        }),
+      ),
     sampler: createSampler(sampling, (message) => logger.warn(message)),
     spanLimits: { linkCountLimit: MAX_LINKS },
     spanProcessors: [new BatchSpanProcessor({ exporter })],

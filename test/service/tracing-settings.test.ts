@@ -44,6 +44,7 @@ test('OpenTelemetry reads its standard variables', async () => {
       'service.name': 'plants-of-the-north',
       'service.version': '1.0.0',
       'deployment.environment.name': 'staging',
+      'telemetry.sdk.language': 'nodejs',
     });
   } finally {
     for (const name of Object.keys(variables)) delete process.env[name];
