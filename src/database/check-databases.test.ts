@@ -14,7 +14,7 @@ const found = (facts: Partial<DatabaseFacts>, url = URL) => {
     searchPath: 'garden',
     statementTimeout: 5000,
   };
-  return { url, facts: { ...right, ...facts } as DatabaseFacts };
+  return { variable: 'DATABASE_URL', url, facts: { ...right, ...facts } as DatabaseFacts };
 };
 const TEMPORARY = 'imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO "garden"';
 const REPEATABLE =
@@ -22,7 +22,7 @@ const REPEATABLE =
 
 test.each([
   ['none', [found({})], []],
-  ['none if nothing is known of the database', [{ url: URL }], []],
+  ['none if nothing is known of the database', [{ variable: 'DATABASE_URL', url: URL }], []],
   [
     'a pooler',
     [found({ mayCreateTemporary: false }, POOLER)],
@@ -32,6 +32,11 @@ test.each([
   ['a pooler that its URL does not name', [found({ statementTimeout: 0 })], [expect.stringMatching(/pgbouncer=true/)]],
   ['none if the URL sets the time limit', [found({ statementTimeout: 7 }, `${URL}?statement_timeout=7`)], []],
   ['no temporary tables', [found({}, POOLER), found({ mayCreateTemporary: false })], [TEMPORARY]],
+  [
+    'parameters of other drivers',
+    [found({}, `${URL}?channel_binding=require&sslmode=require&connection_limit=5`)],
+    ['the parameters channel_binding, connection_limit of DATABASE_URL are for other drivers, and ignored'],
+  ],
   ['a locale', [found({ ignoresCase: false })], [expect.stringMatching(/^searches by name take É and é/)]],
   [
     'no table',

@@ -1,6 +1,6 @@
 import { type Client, escapeIdentifier } from 'pg';
 import { OperationalError } from '../errors.ts';
-import { assertUsable, isPooled, namedSchema } from './database-url.ts';
+import { assertUsable, ignoredParameters, isPooled, namedSchema } from './database-url.ts';
 import { type DatabaseFacts, inspectDatabase, losesParameters, POOLER_ADVICE, readFacts } from './inspect-database.ts';
 import { assertNoPooledSchema, assertSchemaUsable, storeSchema } from './store-schema.ts';
 
@@ -104,14 +104,19 @@ export const assertTimeLimits = ({ url, facts }: Omit<InspectedDatabase, 'variab
 
 /**
  * @param isMigrated no migration has created tables since the databases were inspected
- * @returns why requests will fail, or searches miss plants, for the log. Imports use the last of the databases
+ * @returns why requests will fail, or searches miss plants, or what is ignored, for the log. Imports use the last of the databases
  */
 export const findObstacles = (
-  databases: readonly Omit<InspectedDatabase, 'variable'>[],
+  databases: readonly InspectedDatabase[],
   { isMigrated }: Pick<DatabasesOptions, 'isMigrated'>,
 ): string[] => {
   const [facts, forImports] = [databases[0]?.facts, databases.at(-1)];
+  const ignored = databases.map(({ variable, url }) => {
+    const names = ignoredParameters(url);
+    return names.length > 0 && `the parameters ${names.join(', ')} of ${variable} are for other drivers, and ignored`;
+  });
   return [
+    ...ignored,
     isMigrated &&
       facts &&
       !facts.tables.plants &&
