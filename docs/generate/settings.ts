@@ -10,7 +10,7 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
       meaning:
         'What the service runs for. Production requires `DATABASE_URL`, never starts the embedded PostgreSQL, applies no migrations and creates no token.',
     },
-    HOST: { meaning: 'The address to listen on.' },
+    HOST: { meaning: 'The address to listen on. `::` is every address, of IPv6 and IPv4.' },
     PORT: { meaning: 'The TCP port to listen on. 0: any free port.' },
     BASE_PATH: {
       meaning:
@@ -110,7 +110,7 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
     AUTH_JWKS_URL: { meaning: 'The public keys of the identity provider (`jwks_uri`).' },
   },
   'Metrics and traces': {
-    METRICS_HOST: { meaning: 'The address to listen on for metrics.' },
+    METRICS_HOST: { meaning: 'The address to listen on for metrics. `::` is every address, of IPv6 and IPv4.' },
     METRICS_PORT: {
       meaning:
         'The TCP port of `GET /metrics`, for Prometheus, and of the health checks. 0: any free port. Not set: no metrics.',
