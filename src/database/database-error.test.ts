@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   classifyDatabaseError,
+  isIdleEnd,
+  isOutOfConnections,
   isRowRefusal,
   isStatementTimeout,
   isUniqueViolation,
@@ -129,6 +131,30 @@ test.each([
   const error = toConnectError(cause);
   expect([error.message, classifyDatabaseError(error)]).toEqual([expect.stringContaining(message), 'unreachable']);
   expect([toWriteError(error), error.cause]).toEqual([error, cause]);
+});
+
+test.each([
+  ['53300', 'sorry, too many clients already'],
+  ['08P01', 'no more connections allowed (max_client_conn)'],
+  ['08P01', 'client connections exceeded (max_user_client_connections)'],
+  ['XX000', 'Max client connections reached'],
+])('%s, %s: there are no more connections', (code, message) => {
+  expect(isOutOfConnections(toConnectError(Object.assign(new Error(message), { code })))).toBe(true);
+});
+
+test('other failures to open a connection are not taken for that', () => {
+  for (const code of ['08P01', 'XX000', '28P01', 'ECONNREFUSED'])
+    expect([code, isOutOfConnections(toConnectError(own(code)))]).toEqual([code, false]);
+});
+
+test.each([
+  ['57P05', 'terminating connection due to idle-session timeout', true],
+  ['08P01', 'client_idle_timeout', true],
+  [undefined, 'Client has encountered a connection error and is not queryable', true],
+  ['57P01', 'terminating connection due to administrator command', false],
+  [undefined, 'Connection terminated unexpectedly', false],
+])('%s, %s: the statement reached no session: %s', (code, message, isSafe) => {
+  expect(isIdleEnd(Object.assign(new Error(message), { code }))).toBe(isSafe);
 });
 
 test('the error of opening a connection to one of several addresses has the code as its reason', () => {

@@ -3,7 +3,14 @@ import { Debug as clientNotes } from '@prisma/client/runtime/client';
 import { Debug as adapterNotes, type SqlQuery } from '@prisma/driver-adapter-utils';
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import { clarifyCode, isLockTimeout, isOutOfConnections, isRowRefusal, toConnectError } from './database-error.ts';
+import {
+  clarifyCode,
+  isIdleEnd,
+  isLockTimeout,
+  isOutOfConnections,
+  isRowRefusal,
+  toConnectError,
+} from './database-error.ts';
 import { isPooled, sessionUrl } from './database-url.ts';
 import { closeWhenSilent, setSilenceTimeout, socketOf } from './silence-timeout.ts';
 
@@ -148,16 +155,19 @@ class KeepingPool extends Pool {
 
   // The form in which Prisma's adapter calls it. pg's types allow others.
   override async query(...args: unknown[]): Promise<never> {
-    const client = await this.#acquire();
-    let isKept = true;
-    try {
-      return (await client.query(...(args as [string]))) as never;
-    } catch (error) {
-      // Others may be due to the session: it is read-only since a failover, or has a plan of an old table.
-      isKept = isLockTimeout(error) || isRowRefusal(error);
-      throw error;
-    } finally {
-      client.release(!isKept);
+    // Each idle connection may end at this moment.
+    for (let attempts = this.limit; ; attempts--) {
+      const client = await this.#acquire();
+      let isKept = true;
+      try {
+        return (await client.query(...(args as [string]))) as never;
+      } catch (error) {
+        // Others may be due to the session: it is read-only since a failover, or has a plan of an old table.
+        isKept = isLockTimeout(error) || isRowRefusal(error);
+        if (!isIdleEnd(error) || attempts === 0) throw error;
+      } finally {
+        client.release(!isKept);
+      }
     }
   }
 }
@@ -229,7 +239,9 @@ class ForgetfulPg extends PrismaPg {
  */
 export const createDatabase = ({ pool, traceStatement, onConnectionLost }: DatabaseOptions): Database => {
   // Prisma would listen only from its first statement on.
-  pool.on('error', onConnectionLost);
+  pool.on('error', (error) => {
+    if (!isIdleEnd(error)) onConnectionLost(error);
+  });
   const adapter = new ForgetfulPg(pool, {
     disposeExternalPool: true,
     ...(!isPooled(pool.options.connectionString) && { statementNameGenerator: nameOf }),

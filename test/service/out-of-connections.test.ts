@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
 import { createPool } from '../../src/database/database.ts';
 import { DatabaseUnreachableError } from '../../src/database/database-error.ts';
@@ -53,4 +54,18 @@ testUnless(isOfCluster, 'each statement fails if there is no connection', async 
   const { succeeded, errors } = await sendAll(100);
   expect(succeeded).toBe(0);
   for (const error of errors) expect(error).toBeInstanceOf(DatabaseUnreachableError);
+});
+
+testUnless(isOfCluster, 'sessions that PostgreSQL ends because they are idle fail no statement', async () => {
+  await setLimit(-1);
+  pool.on('error', () => {});
+  await database.administer(`ALTER ROLE ${role} SET idle_session_timeout = '20ms'`);
+  try {
+    for (let round = 0; round < 50; round++) {
+      expect((await sendAll(10)).errors).toEqual([]);
+      await setTimeout(15 + (round % 10));
+    }
+  } finally {
+    await database.administer(`ALTER ROLE ${role} RESET idle_session_timeout`);
+  }
 });

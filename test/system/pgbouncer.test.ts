@@ -168,6 +168,33 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
     await set({ statement_timeout: '6s', lock_timeout: '400ms' });
   });
 
+  test('once it opens no more connections, statements wait for those that are open, and the service is ready', async () => {
+    await withStore({}, async (store) => {
+      const call = callOn(store);
+      expect((await call('GET', '/plants'))[0]).toBe(200);
+      // One of them is that of its console.
+      await pgbouncer.command('SET max_client_conn = 2');
+      try {
+        const statuses = await Promise.all(
+          Array.from({ length: 100 }, async (_, id) => [
+            (await call('POST', '/plants', { id, name: 'Fir' }))[0],
+            (await call('PUT', `/plants/${id}`, { name: 'Yew' }))[0],
+            (await call('GET', `/plants/count?q=${id}`))[0],
+          ]),
+        );
+        expect([...new Set(statuses.flat())]).toEqual([200]);
+        expect((await call('GET', '/readyz'))[0]).toBe(200);
+      } finally {
+        await waitUntil('its console', () =>
+          pgbouncer.command('SET max_client_conn = 100').then(
+            () => true,
+            () => false,
+          ),
+        );
+      }
+    });
+  });
+
   test('a URL that does not name the pooler: what it refuses is explained, and what it drops is warned of', async () => {
     const DATABASE_URL = pgbouncer.url.replace('pgbouncer=true', '');
     const advice = expect.stringMatching(/A pooler refuses time limits: add \?pgbouncer=true .*set DIRECT_URL/);
