@@ -6,7 +6,7 @@ import {
   readSearchIndex,
   type SearchIndexState,
 } from '../database/search-index.ts';
-import { print } from './output.ts';
+import { note, print } from './output.ts';
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
 
@@ -20,7 +20,7 @@ export const addSearchIndexCommand = (program: Command, config: () => Config): v
         withSession(config(), async (url) => print(`${await interruptible((signal) => change(url, signal))}\n`)),
       );
   addChange('create', async (url, signal) =>
-    (await createSearchIndex(url, signal)) ? 'Created the search index.' : 'The search index exists already.',
+    (await createSearchIndex(url, signal, note)) ? 'Created the search index.' : 'The search index exists already.',
   );
   // The first Ctrl-C does not end the command, because that would leave an incomplete index.
   addChange('drop', async (url) =>

@@ -8,7 +8,7 @@ const found = (facts: Partial<DatabaseFacts>, url = URL) => {
   const right = {
     role: 'garden',
     mayCreateTemporary: true,
-    ignoresCase: true,
+    findsLetters: true,
     isolation: 'read committed',
     tables: { plants: 'public' },
     searchPath: 'garden',
@@ -37,7 +37,7 @@ test.each([
     [found({}, `${URL}?channel_binding=require&sslmode=require&connection_limit=5`)],
     ['the parameters channel_binding, connection_limit of DATABASE_URL are for other drivers, and ignored'],
   ],
-  ['a locale', [found({ ignoresCase: false })], [expect.stringMatching(/^searches by name take É and é/)]],
+  ['a locale', [found({ findsLetters: false })], [expect.stringMatching(/^searches by name take É and é/)]],
   [
     'no table',
     [found({ tables: {} })],

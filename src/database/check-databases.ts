@@ -129,8 +129,8 @@ export const findObstacles = (
       ? 'imports need DIRECT_URL, a URL of PostgreSQL without a pooler'
       : forImports?.facts?.mayCreateTemporary === false &&
         `imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO ${escapeIdentifier(forImports.facts.role)}`,
-    facts?.ignoresCase === false &&
-      'searches by name take É and é, or I and i, for different letters, or miss the Greek Σ, because of the locale of the database. ' +
+    facts?.findsLetters === false &&
+      'searches by name take É and é, or I and i, for different letters, or miss some, because of the locale of the database. ' +
         "Move the plants to one with another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",
     facts &&
       !/^read (un)?committed$/.test(facts.isolation) &&

@@ -89,8 +89,8 @@ export type DatabaseFacts = {
   /** Of the table plants. */
   owner: string | null;
   isOwner: boolean | null;
-  /** Whether searches by name ignore the case of É and é, and of I and i, and find Σ within a word. */
-  ignoresCase: boolean;
+  /** Whether searches by name ignore the case of É and é, and of I and i, and find Σ within a word, also by a search index. */
+  findsLetters: boolean;
   /** By default, of a transaction: such as `read committed`. */
   isolation: string;
   /** In ms; 0: none. */
@@ -114,7 +114,8 @@ const FACTS = `
     ARRAY(SELECT name::text FROM unnest(current_schemas(FALSE)) AS name WHERE has_schema_privilege(name, 'CREATE')) AS creatable,
     (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = to_regclass('plants')) AS owner,
     (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')) AS "isOwner",
-    'É' ILIKE 'é' AND 'I' ILIKE 'i' AND 'ΑΣΑ' ILIKE '%ΑΣ%' AS "ignoresCase",
+    'É' ILIKE 'é' AND 'I' ILIKE 'i' AND 'ΑΣΑ' ILIKE '%ΑΣ%' AND (to_regclass('plants_name_idx') IS NULL
+      OR (SELECT datctype NOT IN ('C', 'POSIX') FROM pg_database WHERE datname = current_database())) AS "findsLetters",
     current_setting('default_transaction_isolation') AS isolation,
     (SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout') AS "statementTimeout",
     (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS "lockTimeout",

@@ -29,11 +29,16 @@ export const readSearchIndex = (url: string): Promise<SearchIndexState> => withC
  * @returns whether it was created; false if it exists
  * @throws {OperationalError} errors of PostgreSQL
  */
-export const createSearchIndex = (url: string, signal: AbortSignal): Promise<boolean> =>
+export const createSearchIndex = (
+  url: string,
+  signal: AbortSignal,
+  onWarning: (message: string) => void,
+): Promise<boolean> =>
   withOwner(url, async (client) => {
     const { state } = await readState(client);
     if (state === 'valid') return false;
     const extensionSchema = await installExtension(client);
+    if (await lacksLetters(client, extensionSchema)) onWarning(LACKS_LETTERS);
     await endWithClient(client);
     using _listener = addAbortListener(signal, () => client.end().catch(() => {}));
     try {
@@ -97,4 +102,16 @@ const installExtension = async (client: Client): Promise<string> => {
     "SELECT quote_ident(nspname) AS name FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace WHERE extname = 'pg_trgm'",
   );
   return rows[0]?.name ?? 'public';
+};
+
+const LACKS_LETTERS =
+  'LC_CTYPE of the database is C, so the index has only the letters of ASCII: searches for others are as slow as without it, and istanbul ' +
+  "does not find İstanbul. A database with LOCALE 'C.UTF-8' has all.";
+
+/** The extension takes from LC_CTYPE what a letter is, and a search from the collation, which may be of another provider. */
+const lacksLetters = async (client: Client, extensionSchema: string): Promise<boolean> => {
+  const { rows } = await client.query<{ isLacking: boolean }>(
+    `SELECT lower('É') = 'é' AND ${extensionSchema}.show_trgm('é') = '{}' AS "isLacking"`,
+  );
+  return rows[0]?.isLacking === true;
 };

@@ -74,6 +74,7 @@ test('the database of CloudNativePG takes É and é for the same letter', () => 
     encoding: 'UTF8',
     localeProvider: 'builtin',
     builtinLocale: 'C.UTF-8',
+    localeCType: 'C.UTF-8',
   });
 });
 

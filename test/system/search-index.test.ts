@@ -154,3 +154,20 @@ test('says how to install the extension if the owner may not', async () => {
     await database.query(`DROP ROLE ${role}`);
   }
 });
+
+test('of a database where the index lacks letters, create says so', async () => {
+  const name = `${database.name}_letters`;
+  const locale = "LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8' LOCALE 'C'";
+  await database.administer(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' ${locale}`);
+  try {
+    const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
+    expect((await runCommand(['migrate'], { DATABASE_URL })).code).toBe(0);
+    const { code, stderr } = await searchIndex('create', DATABASE_URL);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^LC_CTYPE of the database is C, .* 'C\.UTF-8' has all\.\n$/),
+    ]);
+  } finally {
+    await database.administer(`DROP DATABASE ${name} WITH (FORCE)`);
+  }
+});
