@@ -7,16 +7,16 @@ import { OperationalError } from '../errors.ts';
 
 /** One for all slots, and for other subscribers. */
 export const PUBLICATION = 'plant_store';
-/** By their object ids. `isPublished`: with all changes. `position`: where the slot is confirmed, in bytes; null: there is none. */
+/** By their object ids; 0: none. `isPublished`: with all changes. `position`: where the slot is confirmed, in bytes; null: there is none. */
 export type Facts = { table: number; publication: string | null; isPublished: boolean | null; position: string | null };
 const FACTS = `
-  SELECT c.oid AS table, (SELECT concat_ws(' ', p.oid, r.oid, c.oid) FROM pg_publication AS p
+  SELECT coalesce(c.oid, 0) AS table, (SELECT concat_ws(' ', p.oid, r.oid, c.oid) FROM pg_publication AS p
       LEFT JOIN pg_publication_rel AS r ON prpubid = p.oid AND prrelid = c.oid WHERE pubname = $2) AS publication,
     (SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate AND to_jsonb(t) ->> 'rowfilter' IS NULL
         AND to_jsonb(t) -> 'attnames' @> '["name", "tag"]' IS NOT FALSE FROM pg_publication JOIN pg_publication_tables AS t USING (pubname)
       WHERE (pubname, schemaname, tablename) = ($2, nspname, relname)) AS "isPublished",
     (SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots WHERE (slot_name, plugin, database) = ($1, 'pgoutput', current_database())) AS position
-  FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = 'plants'::regclass`;
+  FROM (SELECT to_regclass('plants')) AS t (id) LEFT JOIN pg_class AS c ON c.oid = id LEFT JOIN pg_namespace AS n ON n.oid = relnamespace`;
 const CREATE = 'Create it with --create, and then export all plants again: earlier changes are not in it.';
 /** By PostgreSQL's SQLSTATE, or a name. */
 const PROBLEMS: Record<string, string> = {

@@ -193,7 +193,11 @@ test('a reader notices that the publication is gone or another one, or that the 
   await query('ALTER TABLE plants RENAME TO old; CREATE TABLE plants (LIKE old INCLUDING ALL)');
   await query('ALTER PUBLICATION plant_store ADD TABLE plants');
   await expect(readSlot(url, SLOT, again)).rejects.toThrow(REPLACED);
-  await query('DROP TABLE plants; ALTER TABLE old RENAME TO plants');
+  await query('DROP TABLE plants');
+  await expect(readSlot(url, SLOT, again)).rejects.toThrow(REPLACED);
+  await drop();
+  await query('ALTER TABLE old RENAME TO plants');
+  await create();
 });
 
 test.each(['statement_timeout', 'transaction_timeout'])(
