@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Client, ClientBase } from 'pg';
-import { StoreError } from '../errors.ts';
+import { type Client, type ClientBase, escapeIdentifier } from 'pg';
+import { OperationalError, StoreError } from '../errors.ts';
 import { isPrivilegeMissing } from './database-error.ts';
 import { DENIED, DURABILITY, readFacts, SECURED, uses } from './inspect-database.ts';
 import { assertSchemaUsable, storeSchema } from './store-schema.ts';
@@ -26,7 +26,7 @@ const missingFrom = (applied: AppliedMigration[]): string[] =>
 /**
  * Reads which migrations of this release the schema of the store lacks, which another program has begun and not finished, and
  * whether the connection's role may apply them: it may create tables and owns the existing ones. Works on an empty database too.
- * @throws {OperationalError} there is no schema
+ * @throws {OperationalError} there is no schema, or its migrations are those of another program
  */
 export const readMigrationState = async (client: Client, url: string) => {
   const facts = await readFacts(client);
@@ -34,6 +34,12 @@ export const readMigrationState = async (client: Client, url: string) => {
   const schema = storeSchema(url, facts) as string;
   const isNew = facts.tables._prisma_migrations !== schema;
   const { rows } = isNew ? { rows: [] } : await client.query<AppliedMigration & { isFinished: boolean }>(SELECT_BEGUN);
+  const [other] = rows;
+  if (other && !rows.some(({ name }) => migrationNames.includes(name)))
+    throw new OperationalError(
+      `The table _prisma_migrations in the schema ${escapeIdentifier(schema)} has the migrations of another program, such as ${other.name}. ` +
+        'Use another schema: ?schema= in the URL.',
+    );
   const ownsTables = facts.tables.plants !== schema || facts.isOwner;
   return {
     schema,

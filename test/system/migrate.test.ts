@@ -157,6 +157,23 @@ test.each(['CREATE TABLE plants (height int)', 'CREATE VIEW plants AS SELECT 1 A
   },
 );
 
+test.each(['now()', 'NULL'])(
+  'the migrations of another program in the schema stay as they are: finished at %s',
+  async (finishedAt) => {
+    await database.query(
+      'CREATE TABLE _prisma_migrations (migration_name text, finished_at timestamptz, rolled_back_at timestamptz)',
+    );
+    await database.query(`INSERT INTO _prisma_migrations VALUES ('20240101_init_shop', ${finishedAt}, NULL)`);
+    const { code, stderr } = await migrate();
+    expect([code, stderr]).toEqual([
+      1,
+      'The table _prisma_migrations in the schema "public" has the migrations of another program, such as 20240101_init_shop. ' +
+        'Use another schema: ?schema= in the URL.\n',
+    ]);
+    expect(await database.query('SELECT migration_name FROM _prisma_migrations')).toHaveLength(1);
+  },
+);
+
 test('a server that is read-only: a sentence', async () => {
   await database.administer(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
   expect((await migrate()).stderr).toMatch(
