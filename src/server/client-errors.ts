@@ -97,8 +97,23 @@ export const createRefusals = ({ connections, onRefused = () => {}, logger }: Re
   return { refuseRequest, refuseConnection, respondToClientError };
 };
 
+const PROXY_PROTOCOL =
+  'A proxy sends the PROXY protocol, which the service does not speak: let it send X-Forwarded-For instead, and set TRUST_PROXY.';
+/** What a connection begins with that is for another port, and what to do. */
+const OTHER_PROTOCOLS: [start: string, message: string][] = [
+  [
+    '\x16\x03',
+    'The client speaks TLS, and this port does not: begin the URL with http:, or go through a proxy that ends TLS.',
+  ],
+  ['PRI * HTTP/2', 'The client speaks HTTP/2, and this port only HTTP/1.1.'],
+  ['PROXY ', PROXY_PROTOCOL],
+  ['\r\n\r\n\0\r\nQUIT\n', PROXY_PROTOCOL],
+];
+
 const toStoreError = ({ code = '', rawPacket, bytesParsed = 0 }: ClientError): StoreError => {
   if (code === TOO_SLOW) return REQUEST_TOO_SLOW;
+  const [, other] = OTHER_PROTOCOLS.find(([start]) => rawPacket?.toString('latin1', 0, start.length) === start) ?? [];
+  if (other) return new StoreError('requestNotHttp', other);
   if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return CAUSES[code] ?? REQUEST_NOT_HTTP;
   const text = rawPacket.toString('latin1');
   const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)[0] ?? '';

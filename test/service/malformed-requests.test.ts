@@ -59,6 +59,16 @@ describe('requests that are not valid HTTP', () => {
     expect(JSON.parse(body)).toEqual({ error: 1006, message: expect.stringMatching(message) });
   });
 
+  test.each([
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01', /^The client speaks TLS, .* begin the URL with http:/],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^The client speaks HTTP\/2, and this port only HTTP\/1\.1\.$/],
+    ['the PROXY protocol', 'PROXY TCP4 192.0.2.1 192.0.2.2 5 80\r\nGET / HTTP/1.1\r\n\r\n', /X-Forwarded-For instead/],
+    ['its second version', '\r\n\r\n\0\r\nQUIT\n!', /^A proxy sends the PROXY protocol, .* TRUST_PROXY\.$/],
+  ])('a client that speaks %s: the message says what to do', async (_title, bytes, message) => {
+    const [, body = ''] = (await sendRaw(bytes)).split('\r\n\r\n');
+    expect(JSON.parse(body)).toEqual({ error: 1006, message: expect.stringMatching(message) });
+  });
+
   test('code 1202: CONNECT', async () => {
     expect(await sendRaw('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 405 [\s\S]*"error":1202/);
   });
