@@ -17,11 +17,15 @@ const ALIASES = new Map<string, (typeof IMPORT_TYPES)[number]>([
   ['application/x-csv', 'text/csv'],
   ['text/comma-separated-values', 'text/csv'],
   ['text/tab-separated-values', 'text/csv'],
+  ['text/tsv', 'text/csv'],
   ['text/x-comma-separated-values', 'text/csv'],
   ['text/x-csv', 'text/csv'],
   ['application/jsonl', 'application/x-ndjson'],
   ['application/jsonlines', 'application/x-ndjson'],
+  ['application/x-jsonl', 'application/x-ndjson'],
   ['application/x-jsonlines', 'application/x-ndjson'],
+  ['text/jsonl', 'application/x-ndjson'],
+  ['text/x-ndjson', 'application/x-ndjson'],
   ['application/ndjson', 'application/x-ndjson'],
 ]);
 

@@ -142,6 +142,10 @@ describe('the body', () => {
     ['application/x-csv', 'id,name\n1,Fir'],
     ['text/x-comma-separated-values', 'id,name\n1,Fir'],
     ['text/tab-separated-values; charset=utf-8', 'id\tname\n1\tFir'],
+    ['text/tsv', 'id\tname\n1\tFir'],
+    ['application/x-jsonl', '{"id":1,"name":"Fir"}'],
+    ['text/jsonl', '{"id":1,"name":"Fir"}'],
+    ['text/x-ndjson', '{"id":1,"name":"Fir"}'],
   ])('may have another type that browsers and tools send: %s', async (type, body) => {
     expect(await importPlants(body, { type })).toMatchObject({ status: 200, body: counts(1) });
   });
