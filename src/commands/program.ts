@@ -24,7 +24,9 @@ export const createProgram = ({ environment, fromFile, writeOut }: ProgramOption
   const program = new Command('plant-store')
     .configureOutput({ writeOut, writeErr: (text) => note(text.trimEnd()) })
     .version(version)
-    .description('Stores plants in PostgreSQL. Configured by environment variables and .env; see .env.example.')
+    .description(
+      'Stores plants in PostgreSQL. Configured by environment variables and .env, which plant-store config prints.',
+    )
     .exitOverride()
     .showHelpAfterError('(add --help for usage)')
     .addHelpText('after', '\nExit codes: 0 success, 1 failure, 2 usage error.');
