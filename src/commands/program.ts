@@ -25,7 +25,7 @@ export const createProgram = ({ environment, fromFile, writeOut }: ProgramOption
     .configureOutput({ writeOut, writeErr: (text) => note(text.trimEnd()) })
     .version(version)
     .description(
-      'Stores plants in PostgreSQL. Configured by environment variables and .env, which plant-store config prints.',
+      'Stores plants in PostgreSQL. Configured by environment variables and .env: plant-store config prints every setting.',
     )
     .exitOverride()
     .showHelpAfterError('(add --help for usage)')

@@ -61,7 +61,7 @@ export const send = async ({ url, token, agent }: RemoteService, request: Remote
     const { connecting = true, secureConnecting = false } = (outgoing.socket ?? {}) as Partial<Connecting>;
     if (connecting || secureConnecting) failed.abort(new Error(`no connection within ${CONNECT_TIMEOUT / 1000} s`));
   }, CONNECT_TIMEOUT);
-  // Without a listener there would be no event at all.
+  // Without a listener Node.js closes the connection, and there is no event that says so.
   outgoing.once('upgrade', (_response, socket) => {
     socket.destroy();
     failed.abort(new Error('it switches to another protocol'));
@@ -109,7 +109,10 @@ const ADVICE: [code: RegExp, advice: string][] = [
     /CERT|ISSUER|SIGNATURE/,
     'If its certificate is from an authority of your own, set NODE_EXTRA_CA_CERTS to a PEM file.',
   ],
-  [/^(EPROTO|ERR_SSL)/, 'Perhaps it does not speak TLS: check whether the URL begins with http: or https:.'],
+  [
+    /^(EPROTO|ERR_SSL)/,
+    'Perhaps it, or the proxy of HTTPS_PROXY, does not speak TLS: check whether the URL begins with http: or https:.',
+  ],
   [/^ERR_PROXY/, 'Check HTTPS_PROXY, its user and password, and what the proxy allows.'],
   [/^HPE_/, 'It does not speak HTTP: check the host, the port, and whether the URL begins with http: or https:.'],
 ];

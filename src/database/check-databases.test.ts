@@ -8,7 +8,7 @@ const found = (facts: Partial<DatabaseFacts>, url = URL) => {
   const right = {
     role: 'garden',
     mayCreateTemporary: true,
-    findsLetters: true,
+    ignoresCase: true,
     isolation: 'read committed',
     tables: { plants: 'public' },
     searchPath: 'garden',
@@ -34,10 +34,11 @@ test.each([
   ['no temporary tables', [found({}, POOLER), found({ mayCreateTemporary: false })], [TEMPORARY]],
   [
     'parameters of other drivers',
-    [found({}, `${URL}?channel_binding=require&sslmode=require&connection_limit=5`)],
-    ['the parameters channel_binding, connection_limit of DATABASE_URL are for other drivers, and ignored'],
+    [found({}, `${URL}?channel_binding=require&sslmode=require&connection_limit=5&connection_limit=6`)],
+    ['the driver does not know the parameters channel_binding, connection_limit of DATABASE_URL, and ignores them'],
   ],
-  ['a locale', [found({ findsLetters: false })], [expect.stringMatching(/^searches by name take É and é/)]],
+  ['a locale', [found({ ignoresCase: false })], [expect.stringMatching(/^searches by name take É and é/)]],
+  ['a locale of ICU', [found({ findsSigma: false })], [expect.stringMatching(/^searches by name miss a Greek Σ/)]],
   [
     'no table',
     [found({ tables: {} })],

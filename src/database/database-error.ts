@@ -142,11 +142,12 @@ export const isPrivilegeMissing = (error: unknown): boolean => hasCode(/^42501$/
 
 /** PostgreSQL or a pooler (whose codes say less) opens no more connections, for this role or database or at all. */
 export const isOutOfConnections = (error: unknown): boolean =>
-  hasCode(/^53300$/)(connectCause(error)) || /connections (allowed|exceeded|reached)/.test(originalMessage(error));
+  hasCode(/^53300$/)(connectCause(error)) ||
+  (error instanceof DatabaseUnreachableError && /connections (allowed|exceeded|reached)/.test(originalMessage(error)));
 
 /** A session that was idle has ended, such as by `idle_session_timeout`, just before a statement reached it, which did not run. */
 export const isIdleEnd = (error: unknown): boolean =>
-  hasCode(/^57P05$/)(error) || /^client_idle_timeout|is not queryable$/.test(originalMessage(error));
+  hasCode(/^57P05$/)(error) || /^(client_idle_timeout|Client .* is not queryable$)/.test(originalMessage(error));
 
 /** A table, view, index or sequence has the name of a new one. */
 export const isTableTaken = hasCode(/^42P07$/);

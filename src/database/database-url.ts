@@ -18,12 +18,17 @@ export const assertSession = (url: string, task: string): void => {
 };
 
 /** The parameters of a URL that the store or the driver follows. */
-const PARAMETERS =
-  /^(schema|pgbouncer|user|password|host|port|db|ssl|ssl(mode|cert|key|rootcert|negotiation)|uselibpqcompat|options|replication|binary|(client_)?encoding|(fallback_)?application_name|(statement|lock|query|idle_in_transaction_session)_timeout)$/;
+const PARAMETERS = [
+  ...['schema', 'pgbouncer', 'user', 'password', 'host', 'port', 'options', 'replication'],
+  ...['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'],
+  ...['application_name', 'fallback_application_name'],
+  ...['statement_timeout', 'lock_timeout', 'query_timeout', 'idle_in_transaction_session_timeout'],
+];
 
-/** The names of those that are for another driver. */
-export const ignoredParameters = (url: string): string[] =>
-  [...new URL(url).searchParams.keys()].filter((name) => !PARAMETERS.test(name));
+/** The names of all others. */
+export const ignoredParameters = (url: string): string[] => [
+  ...new Set(new URL(url).searchParams.keys().filter((name) => !PARAMETERS.includes(name))),
+];
 
 /** The schema that a URL names by Prisma's convention, `?schema=`. Undefined: the search path of the role decides. */
 export const namedSchema = (url: string): string | undefined => URL.parse(url)?.searchParams.get('schema') || undefined;

@@ -156,7 +156,7 @@ class KeepingPool extends Pool {
   // The form in which Prisma's adapter calls it. pg's types allow others.
   override async query(...args: unknown[]): Promise<never> {
     // Each idle connection may end at this moment.
-    for (let attempts = this.limit; ; attempts--) {
+    for (let retries = this.limit; ; retries--) {
       const client = await this.#acquire();
       let isKept = true;
       try {
@@ -164,7 +164,7 @@ class KeepingPool extends Pool {
       } catch (error) {
         // Others may be due to the session: it is read-only since a failover, or has a plan of an old table.
         isKept = isLockTimeout(error) || isRowRefusal(error);
-        if (!isIdleEnd(error) || attempts === 0) throw error;
+        if (!isIdleEnd(error) || retries === 0) throw error;
       } finally {
         client.release(!isKept);
       }

@@ -89,8 +89,10 @@ export type DatabaseFacts = {
   /** Of the table plants. */
   owner: string | null;
   isOwner: boolean | null;
-  /** Whether searches by name ignore the case of É and é, and of I and i, and find Σ within a word, also by a search index. */
-  findsLetters: boolean;
+  /** Whether searches by name ignore the case of É and é, and of I and i. */
+  ignoresCase: boolean;
+  /** Whether they find a Σ within a word; null if the encoding has none. */
+  findsSigma: boolean | null;
   /** By default, of a transaction: such as `read committed`. */
   isolation: string;
   /** In ms; 0: none. */
@@ -101,6 +103,9 @@ export type DatabaseFacts = {
   /** See `DURABILITY`. */
   weaknesses: string;
 };
+
+/** A text for `convert_from`: a statement with the text itself fails in a database whose encoding lacks a character of it. */
+const hexOf = (text: string) => `\\x${Buffer.from(text).toString('hex')}`;
 
 const FACTS = `
   SELECT current_database() AS database, current_setting('server_encoding') AS encoding, current_user AS role,
@@ -114,8 +119,9 @@ const FACTS = `
     ARRAY(SELECT name::text FROM unnest(current_schemas(FALSE)) AS name WHERE has_schema_privilege(name, 'CREATE')) AS creatable,
     (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = to_regclass('plants')) AS owner,
     (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')) AS "isOwner",
-    'É' ILIKE 'é' AND 'I' ILIKE 'i' AND 'ΑΣΑ' ILIKE '%ΑΣ%' AND (to_regclass('plants_name_idx') IS NULL
-      OR (SELECT datctype NOT IN ('C', 'POSIX') FROM pg_database WHERE datname = current_database())) AS "findsLetters",
+    'É' ILIKE 'é' AND 'I' ILIKE 'i' AS "ignoresCase",
+    CASE current_setting('server_encoding') WHEN 'UTF8'
+      THEN convert_from('${hexOf('ΑΣΑ')}', 'UTF8') COLLATE "default" ILIKE convert_from('${hexOf('%ΑΣ%')}', 'UTF8') END AS "findsSigma",
     current_setting('default_transaction_isolation') AS isolation,
     (SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout') AS "statementTimeout",
     (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS "lockTimeout",

@@ -44,7 +44,10 @@ export const readMigrationState = async (client: Client, url: string) => {
   return {
     schema,
     missing: missingFrom(rows.filter(({ isFinished }) => isFinished)),
-    unfinished: rows.filter(({ isFinished }) => !isFinished).map(({ name }) => name),
+    unfinished: rows
+      .filter(({ isFinished }) => !isFinished)
+      .map(({ name }) => name)
+      .filter((name) => migrationNames.includes(name)),
     mayMigrate: facts.creatable.includes(schema) && ownsTables,
   };
 };

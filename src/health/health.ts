@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { createPool } from '../database/database.ts';
-import { isOutOfConnections } from '../database/database-error.ts';
+import { isIdleEnd, isOutOfConnections } from '../database/database-error.ts';
 import { createDurabilityWatch } from '../database/inspect-database.ts';
 import { assertReadyToServe } from '../database/migration-state.ts';
 import { withinTime } from '../database/within-time.ts';
@@ -54,9 +54,14 @@ export const createHealth = ({ database, hasConnections, timeout, warn, onChecke
   const assertReady = async () => {
     if (stopping) throw new StoreError('stopping');
     // Concurrent probes share one query. They need no token and must not take all connections.
-    checking ??= check().finally(() => {
-      checking = undefined;
-    });
+    checking ??= check()
+      .catch((error) => {
+        if (!isIdleEnd(error)) throw error;
+        return check();
+      })
+      .finally(() => {
+        checking = undefined;
+      });
     const error = await withinTime(checking, timeout).then(
       () => undefined,
       (error: Error) => error,

@@ -61,7 +61,7 @@ export const createRefusals = ({ connections, onRefused = () => {}, logger }: Re
     else {
       onRefused(error);
       const client = response.socket ? clientIp({ socket: response.socket }) : undefined;
-      logger?.info({ client, status, error: body.error }, 'request refused');
+      logger?.info({ client, status, error: body.error, reason: body.message }, 'request refused');
     }
     response.statusCode = status;
     response.setHeaders(new Map(Object.entries({ ...DEFAULT_HEADERS, ...headers, Connection: 'close' })));

@@ -69,7 +69,7 @@ test('pods reach PostgreSQL, PgBouncer and any DNS, and only the ingress control
   );
 });
 
-test('the database of CloudNativePG takes É and é for the same letter', () => {
+test('CloudNativePG creates the database with C.UTF-8, also as LC_CTYPE', () => {
   expect(read(join(folder, 'cloudnative-pg', 'cluster.yaml')).spec.bootstrap.initdb).toMatchObject({
     encoding: 'UTF8',
     localeProvider: 'builtin',

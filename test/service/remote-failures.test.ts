@@ -68,7 +68,10 @@ describe('a command with --url says what to do', () => {
 
   test.each([
     ['http:', /407 .*\. Check HTTPS_PROXY, its user and password, and what the proxy allows\./],
-    ['https:', /cannot be reached: the TLS handshake failed\. Perhaps it does not speak TLS/],
+    [
+      'https:',
+      /cannot be reached: the TLS handshake failed\. Perhaps it, or the proxy of HTTPS_PROXY, does not speak TLS/,
+    ],
   ])('if a proxy refuses, or does not speak %s', async (protocol, said) => {
     const to = await listen(
       createTcpServer((socket) => socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')),

@@ -38,12 +38,12 @@ export const makeAuthority = async (folder: string, name: string): Promise<strin
   return path;
 };
 
-/** Creates a key and a certificate for a host, signed by an authority. */
-export const makeCertificate = async (path: string, authority: string, host: string) => {
+/** Creates a key and a certificate for a host, signed by an authority. With 0 days, it expires at once. */
+export const makeCertificate = async (path: string, authority: string, host: string, days = 2) => {
   await openssl('req', ...NEW_KEY, '-subj', `/CN=${host}`, '-keyout', `${path}.key`, '-out', `${path}.csr`);
   writeFileSync(`${path}.ext`, `subjectAltName = DNS:${host}`);
   const signed = ['-CA', authority, '-CAkey', `${authority}.key`, '-set_serial', '2', '-extfile', `${path}.ext`];
-  await openssl('x509', '-req', '-days', '2', '-in', `${path}.csr`, ...signed, '-out', path);
+  await openssl('x509', '-req', '-days', String(days), '-in', `${path}.csr`, ...signed, '-out', path);
 };
 
 /** Starts a PostgreSQL in `folder` that accepts only TLS, with a certificate for `host`. */

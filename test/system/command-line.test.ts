@@ -79,9 +79,9 @@ test('a database can be reached through a Unix socket', async () => {
   const url = `postgresql://${username}:${password}@${pathname}?host=${folder}`;
   const { code, stderr } = await runCommand(['token', 'create', '--name', 'socket'], { DATABASE_URL: url });
   server.close();
+  rmSync(folder, { recursive: true });
   expect([code, stderr]).toEqual([0, expect.stringMatching(/^Save this token/)]);
   expect(await database.query("SELECT 1 AS one FROM tokens WHERE name = 'socket'")).toHaveLength(1);
-  rmSync(folder, { recursive: true });
 });
 
 test('token list shows names and states, but no tokens', async () => {

@@ -12,6 +12,7 @@ import { runCommand, spawnWithInput } from '../support/store-process.ts';
 import { makeTemporaryFolder, removeDataFolder } from '../support/temporary-folder.ts';
 import { findObstacle, makeAuthority, makeCertificate } from '../support/tls-postgres.ts';
 import { useTestService } from '../support/use-test-service.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 const service = useTestService();
 
@@ -59,6 +60,21 @@ describeUnless(await findObstacle(), 'a service behind a TLS proxy with a path p
   test('is refused without, and the message says what to set', async () => {
     const { code, stderr } = await runCommand(['export'], { ...environment, NODE_EXTRA_CA_CERTS: '' });
     expect([code, stderr]).toEqual([1, expect.stringContaining('set NODE_EXTRA_CA_CERTS to a PEM file')]);
+  });
+
+  test('is refused once its certificate has expired', async () => {
+    const certificate = join(folder, 'expired');
+    await makeCertificate(certificate, join(folder, 'authority'), 'localhost', 0);
+    const expired = createServer({ cert: readFileSync(certificate), key: readFileSync(`${certificate}.key`) });
+    await once(expired.listen(0, '127.0.0.1'), 'listening');
+    const PLANT_STORE_URL = `https://localhost:${(expired.address() as AddressInfo).port}`;
+    let stderr = '';
+    await waitUntil('its end', async () => {
+      ({ stderr } = await runCommand(['export'], { ...environment, PLANT_STORE_URL }));
+      return stderr.includes('expired');
+    });
+    expired.close();
+    expect(stderr).toMatch(/ Renew its certificate, or set the clock of this machine\.\n$/);
   });
 
   test('is refused under a name that its certificate does not have', async () => {

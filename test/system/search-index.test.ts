@@ -157,7 +157,7 @@ test('says how to install the extension if the owner may not', async () => {
 
 test('of a database where the index lacks letters, create says so', async () => {
   const name = `${database.name}_letters`;
-  const locale = "LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8' LOCALE 'C'";
+  const locale = "LOCALE_PROVIDER icu ICU_LOCALE 'und' LOCALE 'C'";
   await database.administer(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' ${locale}`);
   try {
     const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
