@@ -57,6 +57,9 @@ export const conflictsStatement = (from: string): string => `
 
 export type ConflictRow = { line: string; id: string; is_repeated: boolean; repeated: string; taken: string };
 
+/** A condition that is always true: after every 500 rows it sleeps for 1 ms, so that others get the processor. */
+const PAUSING = '(place % 500 <> 0 OR pg_sleep(0.001) IS NOT NULL)';
+
 /**
  * Stores the first row of each id, of the lines $1 to $2, in the order of ids, so that concurrent transactions with the same ids do
  * not deadlock. With `error` it also selects the first that it did not store. `xmax` is 0 if a row was inserted. (UNION ALL instead of
@@ -67,12 +70,13 @@ export const storeStatement = (from: string, onConflict: ImportOptions['onConfli
   WITH stored AS (
     INSERT INTO plants (id, name, tag) SELECT id, name, tag
     FROM (
-      SELECT DISTINCT ON (id) line, id, name, tag, is_unchanged FROM (
-        SELECT line, id, name, tag, FALSE AS is_unchanged FROM ${from} ${onConflict === 'replace' ? unchanged(from) : ''}
-      ) AS candidates ORDER BY id, line, is_unchanged DESC
-    ) AS firsts
-    WHERE line BETWEEN $1::bigint AND $2::bigint AND NOT is_unchanged
-    ORDER BY id ${ON_CONFLICT[onConflict]} RETURNING id, xmax = 0 AS is_new
+      SELECT id, name, tag, row_number() OVER (ORDER BY id) AS place FROM (
+        SELECT DISTINCT ON (id) line, id, name, tag, is_unchanged FROM (
+          SELECT line, id, name, tag, FALSE AS is_unchanged FROM ${from} ${onConflict === 'replace' ? unchanged(from) : ''}
+        ) AS candidates ORDER BY id, line, is_unchanged DESC
+      ) AS firsts WHERE line BETWEEN $1::bigint AND $2::bigint AND NOT is_unchanged
+    ) AS placed
+    WHERE ${PAUSING} ORDER BY id ${ON_CONFLICT[onConflict]} RETURNING id, xmax = 0 AS is_new
   )
   SELECT (SELECT count(*) FROM stored WHERE is_new) AS created, ${onConflict === 'error' ? takenIds(from) : 'NULL'} AS taken`;
 

@@ -1,7 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
+import { CREATE_STAGED_ROWS, STAGED_ROWS, storeStatement } from '../../../src/imports/import-statements.ts';
 import { waitForBlocked } from '../../support/lock-table.ts';
+import { onCitus, testUnless } from '../../support/skip.ts';
 import { answerOf, counts, numbered, useImports } from '../../support/use-imports.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -131,3 +133,17 @@ test('16 clients with single requests are served during an import', async () => 
   // Each client got several responses meanwhile.
   expect(ids.length).toBeGreaterThan(3 * 16);
 });
+
+testUnless(
+  onCitus('its plan differs'),
+  'pauses come between the rows that are stored: PostgreSQL does not sort after them',
+  async () => {
+    const session = new Client({ connectionString: client.service.database.url });
+    await session.connect();
+    await session.query(CREATE_STAGED_ROWS);
+    const { rows } = await session.query(`EXPLAIN ${storeStatement(STAGED_ROWS.from, 'replace')}`, [1, 1_000_000]);
+    await session.end();
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(/ Insert on plants (.*?)\bpg_sleep\(/s.exec(plan)?.[1]).toEqual(expect.not.stringContaining('Sort'));
+  },
+);
