@@ -34,8 +34,9 @@ export const readMigrationState = async (client: Client, url: string) => {
   const schema = storeSchema(url, facts) as string;
   const isNew = facts.tables._prisma_migrations !== schema;
   const { rows } = isNew ? { rows: [] } : await client.query<AppliedMigration & { isFinished: boolean }>(SELECT_BEGUN);
+  const ours = rows.filter(({ name }) => migrationNames.includes(name));
   const [other] = rows;
-  if (other && !rows.some(({ name }) => migrationNames.includes(name)))
+  if (other && ours.length === 0)
     throw new OperationalError(
       `The table _prisma_migrations in the schema ${escapeIdentifier(schema)} has the migrations of another program, such as ${other.name}. ` +
         'Use another schema: ?schema= in the URL.',
@@ -43,11 +44,8 @@ export const readMigrationState = async (client: Client, url: string) => {
   const ownsTables = facts.tables.plants !== schema || facts.isOwner;
   return {
     schema,
-    missing: missingFrom(rows.filter(({ isFinished }) => isFinished)),
-    unfinished: rows
-      .filter(({ isFinished }) => !isFinished)
-      .map(({ name }) => name)
-      .filter((name) => migrationNames.includes(name)),
+    missing: missingFrom(ours.filter(({ isFinished }) => isFinished)),
+    unfinished: ours.filter(({ isFinished }) => !isFinished).map(({ name }) => name),
     mayMigrate: facts.creatable.includes(schema) && ownsTables,
   };
 };

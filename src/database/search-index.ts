@@ -26,6 +26,7 @@ export const readSearchIndex = (url: string): Promise<SearchIndexState> => withC
 /**
  * Creates the index while the service reads and writes. Replaces an invalid one.
  * @param signal closes the connection, with which PostgreSQL ends the creation
+ * @param onWarning is called if the index will lack letters
  * @returns whether it was created; false if it exists
  * @throws {OperationalError} errors of PostgreSQL
  */

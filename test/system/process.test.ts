@@ -9,8 +9,7 @@ import { Client } from 'pg';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { generateTokenText } from '../../src/tokens/token.ts';
 import { killChildren } from '../support/children.ts';
-import type { StoreProcess } from '../support/store-process.ts';
-import { runCommand, spawnCommand, startStore } from '../support/store-process.ts';
+import { runCommand, type StoreProcess, spawnCommand, startStore } from '../support/store-process.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
@@ -44,6 +43,8 @@ const query = async (url: string, sql: string) => {
   await client.connect();
   return client.query(sql).finally(() => client.end());
 };
+
+const postmasterPid = () => Number.parseInt(readFileSync(join(folder.path, 'postgres/postmaster.pid'), 'utf8'), 10);
 
 /** The ids in the database of the folder. */
 const storedIds = async () => {
@@ -249,19 +250,20 @@ test('Ctrl-C, which signals both npm and the store, still finishes the requests 
   const store = await start();
   const load = putUnderLoad(store);
   await load.answers(100);
-  process.kill(store.pid, 'SIGINT');
-  process.kill(store.pid, 'SIGINT');
+  for (const _ of [1, 2]) process.kill(store.pid, 'SIGINT');
   expect(await store.exited).toEqual({ code: 0, signal: null });
   await load.end();
   expect(load.otherAnswers).toEqual([]);
 });
 
-test('Ctrl-C again while PostgreSQL stops does not end that stop', async () => {
+test('Ctrl-C again while PostgreSQL takes long to stop does not end that stop', async () => {
   const store = await start();
   const group = Number(store.process.pid);
+  process.kill(postmasterPid(), 'SIGSTOP');
   process.kill(-group, 'SIGINT');
   await waitUntil('the stop', () => spawnSync('pgrep', ['-g', String(group), 'pg_ctl']).status === 0);
   process.kill(-group, 'SIGINT');
+  process.kill(postmasterPid(), 'SIGCONT');
   expect(await store.exited).toEqual({ code: 0, signal: null });
   expect(store.output.text).not.toContain('failed');
 });
@@ -278,12 +280,11 @@ test('kill -9 loses no stored plant, and the next start takes over the database'
   const first = await start();
   const load = putUnderLoad(first);
   await load.answers(100);
-  const postgres = () => readFileSync(join(folder.path, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0];
-  const before = postgres();
+  const before = postmasterPid();
   await first.stop('SIGKILL');
   await load.end();
   const second = await start();
-  expect(postgres()).toBe(before);
+  expect(postmasterPid()).toBe(before);
   expect(second.token).toBe(first.token);
   expect(await post(second, 'x')).toBe(400);
   await second.stop();
