@@ -131,12 +131,12 @@ export const findObstacles = (
       ? 'imports need DIRECT_URL, a URL of PostgreSQL without a pooler'
       : forImports?.facts?.mayCreateTemporary === false &&
         `imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO ${escapeIdentifier(forImports.facts.role)}`,
-    facts?.findsSigma === false &&
-      'searches by name miss a Greek Σ, because ICU takes it for the end of a word. Move the plants to a database with another locale: ' +
-        "CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LOCALE 'C.UTF-8'",
-    facts?.ignoresCase === false &&
-      'searches by name take É and é, or I and i, for different letters, because of the locale of the database. Move the plants to ' +
-        "one with another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",
+    facts?.ignoresCase === false
+      ? 'searches by name take É and é, or I and i, for different letters, because of the locale of the database. Move the plants to ' +
+        "one with another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'"
+      : facts?.findsSigma === false &&
+        'searches by name miss a Greek Σ, because ICU takes it for the end of a word. Move the plants to a database with another locale: ' +
+          "CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LOCALE 'C.UTF-8'",
     facts &&
       !/^read (un)?committed$/.test(facts.isolation) &&
       `default_transaction_isolation is ${facts.isolation}, so concurrent requests for the same plants fail with code 1500. ` +

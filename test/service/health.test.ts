@@ -1,4 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
+import { createHealth } from '../../src/health/health.ts';
 import { lockPlants } from '../support/lock-plants.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
 import { otherSessions } from '../support/other-sessions.ts';
@@ -240,4 +241,21 @@ test('a service that stops refuses new connections and finishes the requests in 
   const { status, text, headers } = await underWay;
   expect([status, text, headers.connection]).toEqual([200, '{"name":"Fir"}', 'close']);
   await stopped;
+});
+
+test('a check goes on if PostgreSQL has just ended its idle session', async () => {
+  const { database } = await start();
+  await database.administer(`ALTER DATABASE ${database.name} SET idle_session_timeout = '50ms'`);
+  const health = createHealth({
+    database: { url: database.url, connectTimeout: 5000, statementTimeout: 60_000 },
+    hasConnections: () => true,
+    timeout: 60_000,
+    warn: () => {},
+    onChecked: () => {},
+  });
+  await health.assertReady();
+  // This process does not notice the end before it sends the next check.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  await expect(health.assertReady()).resolves.toBeUndefined();
+  await health.close();
 });
