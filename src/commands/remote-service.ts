@@ -181,6 +181,12 @@ const ADVICE_ON_STATUS: Record<number, string> = {
   404: ' Check that the URL ends with the base path of the service, if it has one.',
 };
 
+/** What to do about a response of a proxy, by its status. */
+const PROXY_ADVICE: Record<number, string> = {
+  413: 'Raise the limit on the size of a body at the proxy in between (nginx: client_max_body_size).',
+  504: 'Raise the time that the proxy in between waits for a response (nginx: proxy_read_timeout).',
+};
+
 /** Some other server, or a proxy in front of the service. */
 export const notPlantStore = ({ statusCode = 0, headers }: IncomingMessage, url: string): RemoteError => {
   const { location } = headers;
@@ -191,5 +197,6 @@ export const notPlantStore = ({ statusCode = 0, headers }: IncomingMessage, url:
   // A proxy may have lost the service, not have waited for it, or cut off its response.
   const mayBeDone = statusCode >= 500 || (statusCode < 300 && type.startsWith('application/json'));
   const outcome = mayBeDone ? 'unknown' : 'not sent';
-  return new RemoteError(`${said}. Check the URL, with its base path, and the proxies in between.`, outcome);
+  const advice = PROXY_ADVICE[statusCode] ?? 'Check the URL, with its base path, and the proxies in between.';
+  return new RemoteError(`${said}. ${advice}`, outcome);
 };

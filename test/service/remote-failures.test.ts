@@ -106,10 +106,11 @@ describe('a command with --url says what to do', () => {
     [200, { 'Content-Type': 'text/html' }, '<p>Welcome'],
     [200, { 'Content-Type': 'application/json' }, '{"created":"many"}'],
     [404, { 'Content-Type': 'application/json' }, '{"error":"Not Found"}'],
-    [413, { 'Content-Type': 'text/html' }, 'Too large'],
-  ])('if it is not a Plant Store: %s %j %s', async (status, headers, body) => {
+    [413, { 'Content-Type': 'text/html' }, 'Too large', 'Raise the limit on the size of a body at the proxy'],
+    [504, { 'Content-Type': 'text/html' }, 'Too late', 'Raise the time that the proxy in between waits for a response'],
+  ])('if it is not a Plant Store: %s %j %s', async (status, headers, body, advice = 'Check the URL') => {
     const other = await respondWith(status, headers, body);
-    const said = `responded with status ${status} and ${headers['Content-Type']}, not as a Plant Store does. Check the URL`;
+    const said = `responded with status ${status} and ${headers['Content-Type']}, not as a Plant Store does. ${advice}`;
     expect(await importTo(other)).toContain(said);
     expect(await run(['export', path('all.csv'), '--url', other])).toMatchObject({
       code: 1,
