@@ -1,4 +1,4 @@
-// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 8b5aee28bf78002ea79c7185a8df6abc9b3b35f2358e82bc7584fd974a14d08b
+// Made by `npm run client` from openapi.json, and not to be changed by hand. SHA-256 of both: 0c0198e9d7623233b69c1190232e6a96dc9f26ded7d3a33b7a138bed78e767ed
 export interface paths {
     "/plants": {
         parameters: {
@@ -737,7 +737,7 @@ export interface operations {
             header?: {
                 /** @description ETags, or `*`. Unless one is current, the response is 412. */
                 "If-Match"?: string;
-                /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
+                /** @description ETags, or `*`. If one is current, the response to a GET is 304, and to a change 412. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -810,7 +810,7 @@ export interface operations {
             header?: {
                 /** @description ETags, or `*`. Unless one is current, the response is 412. */
                 "If-Match"?: string;
-                /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
+                /** @description ETags, or `*`. If one is current, the response to a GET is 304, and to a change 412. */
                 "If-None-Match"?: string;
                 /** @description A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in double quotes. The same request with the same key has the same response, and is carried out once. */
                 "Idempotency-Key"?: string;
@@ -891,7 +891,7 @@ export interface operations {
             header?: {
                 /** @description ETags, or `*`. Unless one is current, the response is 412. */
                 "If-Match"?: string;
-                /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
+                /** @description ETags, or `*`. If one is current, the response to a GET is 304, and to a change 412. */
                 "If-None-Match"?: string;
                 /** @description A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in double quotes. The same request with the same key has the same response, and is carried out once. */
                 "Idempotency-Key"?: string;
@@ -964,7 +964,7 @@ export interface operations {
             header?: {
                 /** @description ETags, or `*`. Unless one is current, the response is 412. */
                 "If-Match"?: string;
-                /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
+                /** @description ETags, or `*`. If one is current, the response to a GET is 304, and to a change 412. */
                 "If-None-Match"?: string;
                 /** @description A text that no other request of this token has, such as a UUID: 1 to 255 visible ASCII characters, optionally in double quotes. The same request with the same key has the same response, and is carried out once. */
                 "Idempotency-Key"?: string;
@@ -1162,7 +1162,7 @@ export interface operations {
             header?: {
                 /** @description ETags, or `*`. Unless one is current, the response is 412. */
                 "If-Match"?: string;
-                /** @description ETags, or `*`. If one is current, GET is answered with 304, a change with 412. */
+                /** @description ETags, or `*`. If one is current, the response to a GET is 304, and to a change 412. */
                 "If-None-Match"?: string;
             };
             path?: never;

@@ -31,12 +31,12 @@ Every [error](docs/errors) has a stable code.
 
 <details><summary>What all operations have in common</summary>
 
-Every response that is not a success has an Error as its body, or problem details (RFC 9457) if the \`Accept\` header prefers
+Every error response (4xx, 5xx) has an Error as its body, or problem details (RFC 9457) if the \`Accept\` header prefers
 \`application/problem+json\` to \`application/json\`. The code is stable; the message may change. An import that stores nothing
 has its summary instead, with the members of an Error. A request that is not valid HTTP can get an Error whatever it accepts.
 
-Every path that supports \`GET\` also supports \`HEAD\`, and every path \`OPTIONS\`. Other methods are answered with \`405\`
-(1202) and an \`Allow\` header, other paths with \`404\` (1200). A \`503\` says when to retry.
+Every path that supports \`GET\` also supports \`HEAD\`, and every path \`OPTIONS\`. Other methods get \`405\` (1202)
+and an \`Allow\` header, other paths \`404\` (1200). A \`503\` says when to retry.
 
 Any response may have these headers:
 

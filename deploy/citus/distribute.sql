@@ -1,6 +1,6 @@
 -- Distributes the tables, and the rows that they have, over the workers of a Citus cluster; see docs/how-to/citus.md.
 --
--- Stop all stores. On the coordinator, as the role that owns the tables, after `plant-store migrate`:
+-- Stop all instances. On the coordinator, as the role that owns the tables, after `plant-store migrate`:
 --
 --   psql --file deploy/citus/distribute.sql "$DATABASE_URL_OF_THE_OWNER"
 --
@@ -69,7 +69,7 @@ BEGIN
   WHERE datname = current_database() AND pid <> pg_backend_pid() AND usename IS NOT NULL AND application_name NOT ILIKE 'citus%';
   IF others.count > 0 THEN
     RAISE EXCEPTION '% other sessions use this database (roles: %).', others.count, others.roles
-      USING HINT = 'Stop all stores and end the other sessions first.';
+      USING HINT = 'Stop all instances and end the other sessions first.';
   END IF;
 
   FOREACH missed IN ARRAY missing LOOP

@@ -19,8 +19,8 @@ const notes: Record<string, string> = {
   plant_store_worker_up: 'Only with `WORKERS`. If it is 0, the other series of that worker are missing.',
 };
 
-const INTRODUCTION = `Set \`METRICS_PORT\` to serve \`GET /metrics\` in Prometheus' text format. With \`WORKERS\`, each series has the label \`worker\`, and the
-parent process serves those of all workers. [Monitor](../how-to/monitor.md) says how to read them.`;
+const INTRODUCTION = `Set \`METRICS_PORT\` to serve \`GET /metrics\` in Prometheus' text format. With \`WORKERS\`, each series but
+\`plant_store_workers\` has the label \`worker\`, and the parent process serves those of all workers. [Monitor](../how-to/monitor.md) says how to read them.`;
 
 type Described = { name: string; help: string; type: string; labelNames: string[] };
 

@@ -44,7 +44,7 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
     },
     DATA_DIR: {
       meaning:
-        'The folder for the data of the embedded PostgreSQL and for the access token of this machine. It is relative to the project.',
+        'The folder for the data of the embedded PostgreSQL and for the access token of this machine. It is relative to the folder of `.env`: the clone, or for an installed package the current folder.',
     },
     EMBEDDED_WAL_LEVEL: {
       meaning:
@@ -142,6 +142,7 @@ export const otherVariables: Record<string, [names: string, meaning: string][]> 
     ['PLANT_STORE_TOKEN', 'an access token, unless `--token-file` names a file that has it'],
     ['HTTPS_PROXY, HTTP_PROXY, NO_PROXY', 'the proxy to connect by'],
     ['NODE_EXTRA_CA_CERTS', 'a PEM file with certificates of authorities of your own'],
+    ['NODE_USE_SYSTEM_CA', '`1`: the authorities of the system as well'],
   ],
   'Read by libraries': [
     ['PGPASSWORD', 'the password, if the URL has none'],

@@ -32,7 +32,7 @@ export const createProgram = ({ environment, fromFile, writeOut }: ProgramOption
     .addHelpText('after', '\nExit codes: 0 success, 1 failure, 2 usage error.');
   program
     .command('serve')
-    .description('serve the API over HTTP until SIGTERM or SIGINT')
+    .description('serve the API over HTTP until SIGTERM, SIGINT or SIGHUP')
     .action(async () => (await import('./serve.ts')).serve(config()));
   program
     .command('migrate')

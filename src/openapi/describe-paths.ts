@@ -145,7 +145,7 @@ export const preconditions = parametersOf(
     'If-Match': z.string().describe('ETags, or `*`. Unless one is current, the response is 412.'),
     'If-None-Match': z
       .string()
-      .describe('ETags, or `*`. If one is current, GET is answered with 304, a change with 412.'),
+      .describe('ETags, or `*`. If one is current, the response to a GET is 304, and to a change 412.'),
   }),
 );
 

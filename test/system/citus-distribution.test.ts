@@ -78,7 +78,7 @@ describeUnless(await findCitusObstacle(), 'distributing a database with Citus', 
       const session = new Client({ connectionString: whole });
       await session.connect();
       const message =
-        /ERROR: {2}1 other sessions use this database \(roles: plant_store\)\.\nHINT: {2}Stop all stores /;
+        /ERROR: {2}1 other sessions use this database \(roles: plant_store\)\.\nHINT: {2}Stop all instances /;
       await expect(distribute(whole)).rejects.toMatchObject({ code: 3, stderr: expect.stringMatching(message) });
       await session.end();
     });
