@@ -271,7 +271,7 @@ test('an open connection keeps no memory of its past requests', async () => {
 describe('a service that stops', () => {
   test('sends a complete response to a client that reads slowly', async () => {
     await start({ BODY_LIMIT: String(4 * MIB), REQUEST_TIMEOUT: '60' });
-    await service.post({ id: 1, name: 'x'.repeat(4 * MIB - 100) });
+    expect((await service.post({ id: 1, name: 'x'.repeat(4 * MIB - 100) })).status).toBe(200);
     const before = completed();
     const socket = await open();
     socket.write(request('GET', '/plants/1'));
@@ -287,26 +287,4 @@ describe('a service that stops', () => {
     expect(received).toBeGreaterThan(4 * MIB);
     expect([completed() - before, aborted()]).toEqual([1, 0]);
   });
-
-  test('asks the client to close the connection with the response in progress', async () => {
-    await start();
-    const unlock = await lockPlants(service.database.url);
-    const socket = await open();
-    socket.write(request('POST', '/plants', { id: 1, name: 'Fir' }));
-    await service.agent.get('/livez');
-    const stopped = service.stopServer();
-    socket.resume();
-    const answer = once(socket, 'data');
-    await unlock();
-    expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 200 .*\r\nConnection: close\r\n/s);
-    await stopped;
-  });
-});
-
-test('idle connections stay open longer than those of load balancers', async () => {
-  await start();
-  const socket = await open();
-  socket.resume();
-  socket.write(request('GET', '/livez'));
-  expect(String((await once(socket, 'data'))[0])).toMatch(/\r\nKeep-Alive: timeout=75\r\n/);
 });

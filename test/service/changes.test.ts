@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { createChangeLines } from '../../src/changes/change-lines.ts';
 import { followChanges } from '../../src/changes/follow-changes.ts';
-import { createSlot, dropSlot, explainSlotError, readSlot } from '../../src/changes/slot.ts';
-import { toConnectError } from '../../src/database/database-error.ts';
+import { createSlot, dropSlot, readSlot } from '../../src/changes/slot.ts';
 import { createTcpProxy } from '../faults/tcp-proxy.ts';
 import { retryConnecting } from '../support/test-service.ts';
 import { useChanges } from '../support/use-changes.ts';
@@ -268,13 +267,6 @@ test('a check does not wait for a table that is locked for long, so that checks 
   }
 });
 
-test('a publication that is missing, as PostgreSQL 17 and older say it, or that another command creates, is no matter of the slot', () => {
-  const missing = Object.assign(new Error('publication "plant_store" does not exist'), { code: '42704' });
-  expect(explainSlotError(missing, SLOT).message).toMatch(REPLACED);
-  const created = Object.assign(new Error('publication "plant_store" already exists'), { code: '42710' });
-  expect(explainSlotError(created, SLOT).message).toMatch(/or try again if it is new\. .* already exists\.$/);
-});
-
 test('a publication may have tables that the role may not see', async () => {
   const { url } = server.postgres;
   await query(`CREATE ROLE follower LOGIN REPLICATION PASSWORD '${new URL(url).password}'`);
@@ -298,10 +290,4 @@ test.each([
   await expect(create()).rejects.toThrow(/^The publication plant_store lacks changes of plants\./);
   await query('DROP PUBLICATION plant_store');
   expect(await create()).toBe(true);
-});
-
-test('a database that accepts no connections says nothing about the slot', () => {
-  const refused = Object.assign(new Error('it is not currently accepting connections'), { code: '55000' });
-  expect(explainSlotError(refused, SLOT).message).toContain('is lost');
-  expect(explainSlotError(toConnectError(refused), SLOT).message).not.toContain('is lost');
 });

@@ -1,7 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
@@ -13,17 +11,6 @@ import { onCitus } from '../support/skip.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestService, useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
-
-test('openapi-types.ts was generated from the current openapi.json (if not: npm run generate)', () => {
-  const [head = '', ...lines] = readFileSync('client/openapi-types.ts', 'utf8').split('\n');
-  const hash = createHash('sha256').update(readFileSync('openapi.json')).update(lines.join('\n')).digest('hex');
-  expect(head).toContain(`SHA-256 of both: ${hash}`);
-});
-
-test('the client depends on the version of openapi-fetch that these tests use', () => {
-  const versionIn = (path: string, kind: string) => JSON.parse(readFileSync(path, 'utf8'))[kind]['openapi-fetch'];
-  expect(versionIn('client/package.json', 'dependencies')).toBe(versionIn('package.json', 'devDependencies'));
-});
 
 test('importing the client says what it needs if JSON cannot keep the digits of ids, as in Node.js 20', () => {
   const code = "delete JSON.rawJSON; await import('./client/plant-client.ts')";

@@ -186,6 +186,13 @@ test.each(['/livez', '/plants/1', '/plants/2'])('a client of HTTP/1.0 can keep i
   }
 });
 
+test('idle connections stay open longer than those of load balancers', async () => {
+  service = await start();
+  expect(await send(await open(), 'GET /livez HTTP/1.1\r\nHost: store\r\n\r\n')).toMatch(
+    /\r\nKeep-Alive: timeout=75\r\n/,
+  );
+});
+
 test('a response in progress closes its connection if the service begins to stop, also within SHUTDOWN_DELAY', async () => {
   service = await start({ SHUTDOWN_DELAY: '1' });
   const unlock = await lockPlants(service.database.url);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
+import { lockPlants } from '../support/lock-plants.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -76,5 +77,19 @@ test('a response that is complete, but whose client reads slowly, is sent to its
   for await (const piece of socket) received += piece.length;
   socket.end();
   expect(received).toBeGreaterThan(length);
+  await stopped;
+});
+
+test('a stop makes the response in progress close its connection', async () => {
+  service = await start();
+  const unlock = await lockPlants(service.database.url);
+  const body = '{"id":1,"name":"Fir"}';
+  const header = `Content-Type: application/json\r\nAuthorization: Bearer ${service.token}\r\nContent-Length: ${body.length}`;
+  const socket = await open(`POST /plants HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n${body}`);
+  await service.agent.get('/livez');
+  const stopped = service.stopServer();
+  const responded = once(socket, 'data');
+  await unlock();
+  expect(String((await responded)[0])).toMatch(/^HTTP\/1\.1 200 .*\r\nConnection: close\r\n/s);
   await stopped;
 });

@@ -1,12 +1,20 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { jest } from '@jest/globals';
 import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWK, SignJWT } from 'jose';
 
 const ISSUER = 'https://login.example.com/';
 const AUDIENCE = 'https://plants.example.com';
 
-const now = () => Math.floor(Date.now() / 1000);
+/** In seconds since 1970, as in JWTs. */
+export const now = () => Math.floor(Date.now() / 1000);
+
+/** Moves the clock. `jest.restoreAllMocks` moves it back. */
+export const passTime = (duration: number): void => {
+  const start = Date.now();
+  jest.spyOn(Date, 'now').mockImplementation(() => start + duration);
+};
 
 const keyPairs = new Map<string, Promise<GenerateKeyPairResult>>();
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { JWK } from 'jose';
-import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider.ts';
+import { type IdentityProvider, now, passTime, startIdentityProvider } from '../../support/identity-provider.ts';
 import type { TestService } from '../../support/test-service.ts';
 import { useTestServices } from '../../support/use-test-service.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -27,14 +27,6 @@ let nextId = 1;
 const send = (token: string) => {
   const id = nextId++;
   return service.post({ id, name: 'Fir' }, { Authorization: `Bearer ${token}` });
-};
-
-const now = () => Math.floor(Date.now() / 1000);
-
-/** Moves the clock. */
-const passTime = (duration: number) => {
-  const start = Date.now();
-  jest.spyOn(Date, 'now').mockImplementation(() => start + duration);
 };
 
 describe('the keys of the identity provider', () => {
@@ -233,4 +225,12 @@ test('the log shows no query of AUTH_JWKS_URL, which may contain a key', async (
   expect(provider.state.requests).toEqual(['/jwks.json?key=secretpart']);
   const log = JSON.stringify(other.log);
   expect(log).not.toContain('secretpart');
+});
+
+test('without a configured identity provider, a JWT is 401, code 1101, and no keys are fetched', async () => {
+  const plain = await start();
+  const before = [...provider.state.requests];
+  const token = await key.sign();
+  expect((await plain.post({ id: 1, name: 'Fir' }, { Authorization: `Bearer ${token}` })).body.error).toBe(1101);
+  expect(provider.state.requests).toEqual(before);
 });

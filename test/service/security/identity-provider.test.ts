@@ -1,15 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { exportSPKI, type JWTPayload } from 'jose';
-import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider.ts';
+import { type IdentityProvider, now, passTime, startIdentityProvider } from '../../support/identity-provider.ts';
 import { startTestService, type TestService } from '../../support/test-service.ts';
-import { useTestServices } from '../../support/use-test-service.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 let provider: IdentityProvider;
 let key: Awaited<ReturnType<IdentityProvider['addKey']>>;
 let service: TestService;
-const start = useTestServices();
 
 /** Published once each: two keys with one id would match the same token. */
 const keysByAlgorithm = new Map<string, typeof key>();
@@ -51,15 +49,8 @@ const expectRefused = async (token: string) => {
   expect(await service.database.query('SELECT id FROM plants')).toEqual([]);
 };
 
-const now = () => Math.floor(Date.now() / 1000);
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const decode = (part = '') => JSON.parse(Buffer.from(part, 'base64url').toString());
-
-/** Moves the clock. */
-const passTime = (duration: number) => {
-  const start = Date.now();
-  jest.spyOn(Date, 'now').mockImplementation(() => start + duration);
-};
 
 describe('a token signed by the identity provider is accepted', () => {
   test('to store a plant; the log shows its subject', async () => {
@@ -301,12 +292,4 @@ describe('a token without a valid signature: 401, code 1101', () => {
   ])('not a JWT: %s', async (_title, token) => {
     await expectRefused(token);
   });
-});
-
-test('a JWT without a configured identity provider: 401, code 1101', async () => {
-  const plain = await start();
-  const before = [...provider.state.requests];
-  const token = await key.sign();
-  expect((await plain.post({ id: 1, name: 'Fir' }, { Authorization: `Bearer ${token}` })).body.error).toBe(1101);
-  expect(provider.state.requests).toEqual(before);
 });
