@@ -1,72 +1,21 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { createChangeLines } from '../../src/changes/change-lines.ts';
-import { followChanges } from '../../src/changes/follow-changes.ts';
-import { createSlot, dropSlot, readSlot } from '../../src/changes/slot.ts';
+import { createSlot, readSlot } from '../../src/changes/slot.ts';
 import { createTcpProxy } from '../faults/tcp-proxy.ts';
 import { retryConnecting } from '../support/test-service.ts';
-import { useChanges } from '../support/use-changes.ts';
+import { SLOT, useSlot } from '../support/use-slot.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-const SLOT = 'changes_test';
-const ACTIVE = 'SELECT FROM pg_replication_slots WHERE active';
 /** In ms. */
 const TIME_LIMIT = 500;
-const WAITS_LONG = `SELECT FROM pg_stat_activity
-  WHERE query LIKE 'SELECT pg_create_logical%' AND clock_timestamp() > query_start + interval '${TIME_LIMIT} ms'`;
+/** The sessions that have waited for a new slot for more than so many ms. */
+const waitingFor = (time: number) => `SELECT FROM pg_stat_activity
+  WHERE query LIKE 'SELECT pg_create_logical%' AND clock_timestamp() > query_start + interval '${time} ms'`;
 /** Rows of 1 kB: more than arrive at once. */
 const ROWS = 500;
 
-// A server of its own: the shared one does not log what this needs, and a slot waits for the transactions of all databases.
-const server = useChanges();
-const query = (sql: string) => server.postgres.query(sql);
-const create = () => retryConnecting(() => createSlot(server.postgres.url, SLOT));
-const drop = () => retryConnecting(() => dropSlot(server.postgres.url, SLOT));
-
-beforeEach(async () => {
-  expect(await create()).toBe(true);
-});
-afterEach(async () => {
-  await drop();
-  await query('TRUNCATE plants');
-});
-
-/** PostgreSQL ends its side a moment after a reader, and only then may another one follow the slot. */
-const slotIsFree = () => waitUntil('a free slot', async () => (await query(ACTIVE)).length === 0);
-
-/** Follows the slot. `write`: what happens to lines before they count as written; `sync`: to those that are, before they are confirmed. */
-const follow = (write = async () => {}, sync = async () => {}, url = server.postgres.url) => {
-  const ending = new AbortController();
-  const read = { lines: [] as Record<string, unknown>[], confirmations: 0 };
-  const ended = followChanges(url, SLOT, {
-    write: async (text) => {
-      await write();
-      for (const line of text.trimEnd().split('\n')) {
-        const { committedAt: _at, position: _position, ...rest } = JSON.parse(line);
-        read.lines.push(rest);
-      }
-    },
-    sync: async () => {
-      if (read.lines.length > 0) await sync();
-      read.confirmations += 1;
-    },
-    signal: ending.signal,
-  });
-  ended.catch(() => {});
-  const end = async () => {
-    ending.abort();
-    await ended;
-    await slotIsFree();
-  };
-  return { read, ended, end };
-};
-/** Follows the slot until so many lines came. */
-const readLines = async (count: number) => {
-  const { read, ended, end } = follow();
-  const came = waitUntil('the lines', () => read.lines.length >= count, { explain: () => String(read.lines.length) });
-  await Promise.race([came, ended]).finally(end);
-  return read.lines;
-};
+const { server, query, create, drop, slotIsFree, follow, readLines } = useSlot();
 
 const kinds = 'each kind of change has its line, once, and the next reader goes on behind it';
 test.each(['DEFAULT', 'FULL'])(`${kinds}: REPLICA IDENTITY %s`, async (identity) => {
@@ -198,27 +147,29 @@ test('a reader notices that the publication is gone or another one, or that the 
   await create();
 });
 
-test.each(['statement_timeout', 'transaction_timeout'])(
-  'a slot waits for the transactions that run, whatever %s the role has',
-  async (limit) => {
-    await drop();
-    const url = `${server.postgres.url}?options=-c%20${limit}=${TIME_LIMIT}`;
-    const other = new Client({ connectionString: server.postgres.url });
-    await other.connect();
-    try {
-      await other.query('BEGIN; CREATE TABLE other ()');
-      let hasEnded = false;
-      const creating = retryConnecting(() => createSlot(url, SLOT)).finally(() => {
-        hasEnded = true;
-      });
-      await waitUntil('more than that time', async () => hasEnded || (await query(WAITS_LONG)).length > 0);
-      await other.query('ROLLBACK');
-      expect(await creating).toBe(true);
-    } finally {
-      await other.end();
-    }
-  },
-);
+test.each([
+  ['statement_timeout', TIME_LIMIT],
+  ['transaction_timeout', TIME_LIMIT],
+  // For longer than for any other lock.
+  ['lock_timeout', 3000],
+])('a slot waits for the transactions that run, whatever %s the role has', async (limit, time) => {
+  await drop();
+  const url = `${server.postgres.url}?options=-c%20${limit}=${TIME_LIMIT}`;
+  const other = new Client({ connectionString: server.postgres.url });
+  await other.connect();
+  try {
+    await other.query('BEGIN; CREATE TABLE other ()');
+    let hasEnded = false;
+    const creating = retryConnecting(() => createSlot(url, SLOT)).finally(() => {
+      hasEnded = true;
+    });
+    await waitUntil('more than that time', async () => hasEnded || (await query(waitingFor(time))).length > 0);
+    await other.query('ROLLBACK');
+    expect(await creating).toBe(true);
+  } finally {
+    await other.end();
+  }
+});
 
 test('a signal that comes before the stream has begun ends it', async () => {
   const { read, end } = follow();
@@ -226,12 +177,40 @@ test('a signal that comes before the stream has begun ends it', async () => {
   expect(read.lines).toEqual([]);
 });
 
-test('a reader ends if PostgreSQL does not respond any more, although the connection stays open', async () => {
+/** Makes the timers that a reader sets run so many times as fast. */
+const hurry = (factor: number) => {
   const start = setInterval;
-  // A second takes 20 ms.
   const timers = jest.spyOn(globalThis, 'setInterval');
   timers.mockImplementation(((run: () => void, time: number) =>
-    start(run, time / 50)) as unknown as typeof setInterval);
+    start(run, time / factor)) as unknown as typeof setInterval);
+  return timers;
+};
+
+test('a reader goes on if a check fails for now, such as while the table is locked', async () => {
+  const timers = hurry(10);
+  const client = new Client({ connectionString: server.postgres.url });
+  await client.connect();
+  const { read, ended, end } = follow();
+  try {
+    await waitUntil('the stream', () => read.confirmations > 0);
+    await client.query('BEGIN; LOCK TABLE plants');
+    const checks = async () => query("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+    await waitUntil('a check', async () => (await checks()).length > 0);
+    const [first] = await checks();
+    const hasFailed = async () => (await checks()).every(({ pid }) => pid !== first?.pid);
+    await Promise.race([waitUntil('its failure', hasFailed), ended]);
+    await client.query("COMMIT; INSERT INTO plants VALUES (1, 'Fir')");
+    await Promise.race([waitUntil('the line', () => read.lines.length > 0), ended]);
+  } finally {
+    timers.mockRestore();
+    await client.end();
+    await end();
+  }
+});
+
+test('a reader ends if PostgreSQL does not respond any more, although the connection stays open', async () => {
+  // A second takes 20 ms.
+  const timers = hurry(50);
   const proxy = await createTcpProxy(Number(new URL(server.postgres.url).port));
   try {
     const { read, ended } = follow(undefined, undefined, proxy.through(server.postgres.url));

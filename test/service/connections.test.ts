@@ -1,5 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -137,6 +138,22 @@ describe('a connection whose request has its response before all of its body', (
     for (const other of [idle, whole]) expect(await send(other, READY)).toMatch(OK);
   });
 
+  test('keeps no header of its request', async () => {
+    service = await start();
+    const requests: IncomingMessage[] = [];
+    const note = (message: unknown) => void requests.push((message as { request: IncomingMessage }).request);
+    subscribe('http.server.request.start', note);
+    const socket = await open();
+    const answer = await send(socket, BEFORE_BODY.replace('store', `store\r\nX-Large: ${'x'.repeat(8000)}`));
+    unsubscribe('http.server.request.start', note);
+    expect(answer).toMatch(OK);
+    await waitUntil(
+      'an empty header',
+      () => requests.length > 0 && requests.every(({ rawHeaders }) => rawHeaders.length === 0),
+    );
+    expect(socket.closed).toBe(false);
+  });
+
   test('is read on, so that a client that writes first gets a response larger than the buffers of the system', async () => {
     const size = 32 * 1_048_576;
     const server = createHttpServer({
@@ -170,6 +187,12 @@ describe('a connection whose request has its response before all of its body', (
     await waitUntil('its end', () => socket.closed);
     expect(text).toBe('');
   });
+});
+
+test('a connection that waits for its next request is closed after KEEP_ALIVE_TIMEOUT', async () => {
+  service = await start({ KEEP_ALIVE_TIMEOUT: '1s' });
+  const socket = await openUsed();
+  await waitUntil('its end', () => socket.closed);
 });
 
 test.each(['/livez', '/plants/1', '/plants/2'])('a client of HTTP/1.0 can keep its connection: %s', async (path) => {
