@@ -78,6 +78,11 @@ describe('requests that are not valid HTTP', () => {
     expect(text).toMatch(/^HTTP\/1\.1 200 /);
   });
 
+  test('gets no 100 Continue with HTTP/1.0, whose clients would take it for the response', async () => {
+    const text = post(1602).replace('HTTP/1.1', 'HTTP/1.0').replace('\r\n', '\r\nExpect: 100-continue\r\n');
+    expect(await sendRaw(text)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test('after a valid request do not replace its response', async () => {
     expect(await sendRaw(`${post(1601)}garbage\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"name":"Fir"\}$/);
     expect((await service.stored('1601'))?.name).toBe('Fir');

@@ -18,7 +18,7 @@ const noFullDevice = existsSync('/dev/full') ? undefined : 'this system has no /
 describe('import and export with a service', () => {
   test.each(['all.csv.gz', 'all.ndjson', 'ALL.CSV'])('write and read the file %s', async (name) => {
     await service.database.query(`INSERT INTO plants
-      SELECT id * 1500000000000000 - 9000000000000000000, E'Fir "' || id || E'",\\r\\n é', CASE id % 3 WHEN 0 THEN '' WHEN 1 THEN 'Abies' END
+      SELECT id * 1500000000000000 - 9000000000000000000, E'3" Fir "' || id || E'",\\r\\n é', CASE id % 3 WHEN 0 THEN '' WHEN 1 THEN 'Abies' END
       FROM generate_series(1, 3000) AS id`);
     const before = await plants();
     expect(await run(['export', path(name)])).toEqual({ code: 0, stdout: '', stderr: 'Exported 3,000 plants.\n' });

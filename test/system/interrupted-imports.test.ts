@@ -125,6 +125,19 @@ describe('a command that waits for the other side of a named pipe ends', () => {
   });
 });
 
+test('ends if the database is lost, although its input goes on', async () => {
+  const command = start(['import', '-']);
+  const output = text(command.stderr as Readable);
+  const exited = once(command, 'exit');
+  command.stdin?.on('error', () => {});
+  command.stdin?.write(ndjson(Array.from({ length: 5001 }, (_, index) => index + 1)));
+  const waiting = "FROM pg_stat_activity WHERE query LIKE 'COPY%' AND datname = current_database()";
+  await waitUntil('rows', async () => (await database.query(`SELECT ${waiting}`)).length > 0);
+  await database.query(`SELECT pg_terminate_backend(pid) ${waiting} AND pid <> pg_backend_pid()`);
+  expect(await exited).toEqual([1, null]);
+  expect(await output).toContain('Nothing is stored. Repeat the import.');
+});
+
 test('goes on after a hangup, as with nohup, because its input is no terminal', async () => {
   const command = start(['import', '-']);
   const exited = once(command, 'exit');

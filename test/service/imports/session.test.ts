@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { OutcomeUnknownError } from '../../../src/database/database-error.ts';
 import { createImportSessions, type ImportSession } from '../../../src/imports/import-session.ts';
@@ -206,6 +207,15 @@ describe('the session of an import', () => {
     await session.query('BEGIN');
     expect(await settled(session.query('SELECT pg_sleep(3)'))).toBe('done');
     session.release({ isReusable: true });
+  });
+
+  test('may wait for its client longer than a quick statement may take', async () => {
+    const session = await create({ quickTimeout: 1000 }).open(new AbortController());
+    await session.query(CREATE_STAGED_ROWS);
+    await session.copy(COPY_STAGED_ROWS, [{ line: 1, plant: { id: 1n, name: 'Fir' } }]);
+    await setTimeout(2000);
+    expect(await settled(session.query('SELECT'))).toBe('done');
+    session.release({ isReusable: false });
   });
 
   test('that is ended before its connection is open sends no statement', async () => {

@@ -219,6 +219,8 @@ describe('a response that its client does not read counts towards the budget', (
   beforeAll(() => tight.database.query(PLANT));
   const wrong = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}${fill('%22', 180)}`).join('&');
   const plant: Hostile = { path: '/plants/1' };
+  /** Whose errors take 20 kB. */
+  const WRONG_ROWS = '{}\n'.repeat(200);
 
   const connectUnread = async () => {
     const socket = connect(port(tight), '127.0.0.1').pause();
@@ -255,6 +257,10 @@ describe('a response that its client does not read counts towards the budget', (
     ['an error', { path: `/plants?${wrong}` }],
     ['problem details', { path: `/plants/export?${wrong}`, fields: ['Accept: application/problem+json'] }],
     ['a plant of less than 16 KiB', plant],
+    [
+      'the summary of an import',
+      { method: 'POST', path: '/plants/import', body: WRONG_ROWS, type: 'application/x-ndjson' },
+    ],
   ])('%s', async (_title, request) => {
     Object.assign(ended, { completed: 0, aborted: 0 });
     tight.log.splice(0);
