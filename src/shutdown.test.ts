@@ -13,12 +13,14 @@ afterEach(() => {
 const CONFIG = { shutdownTimeout: 10_000, shutdownDelay: 20_000 };
 const never = () => new Promise<never>(() => {});
 
-const start = ({ disconnect = async () => {} }: { disconnect?: () => Promise<void> } = {}) => {
+type Options = { disconnect?: () => Promise<void>; shutdownTimeout?: number };
+
+const start = ({ disconnect = async () => {}, ...config }: Options = {}) => {
   const seen: string[] = [];
   const note = (what: string) => async () => void seen.push(what);
   const requests = Promise.withResolvers<void>();
   const { stop } = createShutdown({
-    config: CONFIG,
+    config: { ...CONFIG, ...config },
     health: { stop: note('not ready'), close: note('health') },
     server: {
       close: async ({ delay, timeout }) => {
@@ -78,4 +80,11 @@ test('a database that does not disconnect is waited for a second at most', async
   expect([isStopped, seen.slice(2)]).toEqual([false, RELEASED]);
   await pass(1);
   await stopped;
+});
+
+test('of a short time, a fifth is reserved for the database', async () => {
+  const { seen, stop, endRequests } = start({ shutdownTimeout: 1000 });
+  endRequests();
+  await stop();
+  expect(seen).toContain('server: 20000 800');
 });

@@ -45,9 +45,9 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics, stopSignal 
     return worker;
   };
 
-  /** @param failures how many workers in its place could not start: each doubles the pause before the next */
-  const replaceOnExit = async (worker: Worker, failures = 0): Promise<void> => {
-    let count = failures + 1;
+  /** @param deaths of workers in its place, since one listened: each doubles the pause before the next */
+  const replaceOnExit = async (worker: Worker, deaths = 0): Promise<void> => {
+    let count = deaths;
     worker.once('listening', () => {
       count = 0;
     });
@@ -60,7 +60,7 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics, stopSignal 
     const delay = Math.min(REPLACEMENT_DELAY * 2 ** count, MAX_REPLACEMENT_DELAY);
     logger.error({ worker: worker.id, ...end, replacedIn: delay }, 'a worker died');
     await setTimeout(delay);
-    if (!stopping) void replaceOnExit(fork(), count);
+    if (!stopping) void replaceOnExit(fork(), count + 1);
   };
 
   /**

@@ -21,7 +21,10 @@ test.each([
   expect(messageOf(failure(code))).toMatch(/ Nothing is stored\. Repeat the import\.$/);
 });
 
-test('a bug is not explained to clients', () => {
+test('a bug is not explained to clients, but is the cause, which the log has', () => {
+  const cause = new Error('secret');
+  const interrupted = new ImportInterruptedError(cause, [], { onConflict: 'error' });
+  expect(toInterruption(interrupted, new StoreError('internal')).cause).toBe(cause);
   expect(messageOf(new Error('secret'))).toBe(
     'Internal error. The log has the cause. Nothing is stored. Repeat the import.',
   );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { elementsOf, parseElement, readArray } from './read-json.ts';
+import { createNdjsonReader, elementsOf, parseElement, readArray } from './read-json.ts';
 import { readElements } from './read-rows.ts';
 
 const rowsOf = async (text: string) => (await Array.fromAsync(readElements(Promise.resolve(elementsOf(text))))).flat();
@@ -85,4 +85,12 @@ describe('a JSON array', () => {
     const rows = (await Array.fromAsync(readElements(readArray(pieces(), { maxBytes: 100 })))).flat();
     expect(rows).toEqual([{ line: 1, plant: { id: 1n, name: 'Tänne 🌲' } }]);
   });
+});
+
+test('a line of NDJSON that is too long is not kept', () => {
+  const read = createNdjsonReader({ maxLineBytes: 1000 });
+  // Together they are longer than a string can be.
+  const piece = 'x'.repeat(2 ** 26);
+  for (let count = 0; count < 9; count++) expect([...read(piece, false)]).toEqual([]);
+  expect([...read('\n', true)]).toMatchObject([{ line: 1, error: 1002 }]);
 });

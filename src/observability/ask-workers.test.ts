@@ -44,6 +44,12 @@ test('workers that are not ready have the reason of one', async () => {
   await expect(assertWorkersReady()).rejects.toMatchObject({ kind: 'databaseUnreachable', message: 'no database' });
 });
 
+test('workers that are not ready have the reason of one that responds', async () => {
+  await startWorkers(['no database', 'no database']);
+  Object.values(cluster.workers ?? {})[0]?.process.kill('SIGSTOP');
+  await expect(assertWorkersReady()).rejects.toMatchObject({ kind: 'databaseUnreachable', message: 'no database' });
+});
+
 test('a worker is asked again each time', async () => {
   await startWorkers(['no database'], { RECOVERS: 'true' });
   await expect(assertWorkersReady()).rejects.toMatchObject({ kind: 'databaseUnreachable' });

@@ -16,7 +16,7 @@ const FLUSH_TIMEOUT = 1000;
 
 /** What PostgreSQL's errors tell of rows, such as those that violate a constraint. Both pg and Prisma pass it on. */
 export const REDACT = {
-  paths: ['err.detail', 'err.where', 'err.meta.driverAdapterError.cause.detail'],
+  paths: ['err.detail', 'err.where', 'err.internalQuery', 'err.meta.driverAdapterError.cause.detail'],
   remove: true,
 };
 

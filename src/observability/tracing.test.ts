@@ -30,3 +30,17 @@ test('the spans of a statement that is not shared belong to its request, whoever
     within(second, () => observer.around?.([note], async () => trace.getActiveSpan()?.spanContext().spanId));
   expect(await Promise.all(notes.map(active))).toEqual([first.spanContext().spanId, undefined]);
 });
+
+test('a batch has its size, also if not all of its requests are sampled, and only those have spans', async () => {
+  const started: unknown[] = [];
+  const spanOf = (traceFlags: number) =>
+    trace.wrapSpanContext({ traceId: 'a'.repeat(32), spanId: '1'.repeat(16), traceFlags });
+  const startSpan = (name: string, { attributes }: { attributes: object }) => {
+    started.push([name, attributes]);
+    return spanOf(1);
+  };
+  const observer = createQueueTracing({ tracer: { startSpan } as unknown as Tracer })('writes');
+  expect(context.with(trace.setSpan(ROOT_CONTEXT, spanOf(0)), () => observer.enter?.())).toBeUndefined();
+  await observer.around?.([undefined, spanOf(1)], async () => {});
+  expect(started).toEqual([['batch', { 'plant_store.queue': 'writes', 'plant_store.batch.items': 2 }]]);
+});

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import type { ObservedQueue } from '../batching/batch-queue.ts';
 import { readConfig } from '../config/config.ts';
@@ -98,4 +98,61 @@ test('QUEUE_LIMIT pages may wait, regardless of their length', async () => {
   const outcomes = await Promise.all([...first, ...waiting]);
   expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(2002);
   expect(outcomes.at(-1)).toBe('overloaded');
+});
+
+const LOCKED = Object.assign(new Error('locked'), { code: '55P03' });
+const stayLocked = {
+  insert: async (plants: unknown[]) => plants.map(() => LOCKED),
+  change: async () => Promise.reject(LOCKED),
+};
+
+test.each<[string, (service: PlantService, id: bigint, name: string) => Promise<unknown>]>([
+  ['create', (service, id, name) => service.create({ id, name }, stays)],
+  ['change', (service, id, name) => service.change({ id, change: { name } }, stays)],
+])('the bytes of writes that wait for locked plants are limited: %s', async (_verb, write) => {
+  const deadlines = { writes: { ...limits.writes, deadline: 300 }, changes: { ...limits.changes, deadline: 300 } };
+  const lockedPlants = { ...limits.lockedPlants, queueBytes: 100_000 };
+  const { service } = start(stayLocked, { ...limits, ...deadlines, lockTimeout: 1, lockedPlants });
+  const outcomes = await Promise.allSettled([1n, 2n].map((id) => write(service, id, 'x'.repeat(30_000))));
+  const messages = outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.message);
+  expect(messages).toContain('Too many requests are waiting for locked plants; nothing was changed. Try again later.');
+});
+
+test('changes that wait behind one whose plant is locked are not sent with those of other plants', async () => {
+  const sent: bigint[] = [];
+  const first = Promise.withResolvers<never>();
+  const change = async ({ id }: { id: bigint }) => {
+    sent.push(id);
+    if (id === 1n) await first.promise;
+    return { id, name: 'Fir' };
+  };
+  const { service } = start({ change }, narrow);
+  const ask = (id: bigint) =>
+    service.change({ id, change: { name: 'Fir' } }, stays).catch((error: Error) => error.name);
+  const asked = [1n, 1n, 1n, 2n].map(ask);
+  await turn();
+  expect(sent).toEqual([1n]);
+  first.reject(LOCKED);
+  expect(await asked[3]).toMatchObject({ id: 2n });
+  // The others wait for the plant, one at a time.
+  expect(sent.filter((id) => id === 1n).length).toBeLessThan(3);
+  await Promise.all(asked);
+});
+
+test('a change is not sent if it could not wait for a lock any more, since its outcome would be unknown', async () => {
+  const first = Promise.withResolvers<void>();
+  const sent: bigint[] = [];
+  const change = async ({ id }: { id: bigint }) => {
+    sent.push(id);
+    await first.promise;
+    return { id, name: 'Fir' };
+  };
+  const { service } = start({ change }, { ...narrow, changes: { ...narrow.changes, deadline: 300 }, lockTimeout: 100 });
+  const ask = (id: bigint) =>
+    service.change({ id, change: { name: 'Fir' } }, stays).catch((error: Error) => error.name);
+  const asked = [ask(1n), ask(2n)];
+  await setTimeout(200);
+  first.resolve();
+  expect([await asked[1], sent]).toEqual(['overloaded', [1n]]);
+  await asked[0];
 });

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Database } from '../database/database.ts';
+import { OutcomeUnknownError } from '../database/database-error.ts';
 import { firstsById } from './insert-plants.ts';
 import { idTaken, plantUnknown } from './plant.ts';
 import { createPlantRepository } from './plant-repository.ts';
@@ -21,6 +22,14 @@ test('what PostgreSQL returns counts, not how many rows it reports', async () =>
   expect(await repository.insert([{ id: 1n, name: 'Fir' }])).toEqual([idTaken(1n)]);
   await expect(repository.change({ id: 1n, change: 'delete' })).rejects.toThrow(plantUnknown(1n));
   await expect(repository.change({ id: 1n, change: { name: 'Yew' } })).rejects.toThrow(plantUnknown(1n));
+});
+
+test('a keyed write that was canceled while nobody can say whether this is Citus may have been made', async () => {
+  const fail = async () => Promise.reject(Object.assign(new Error('canceled'), { code: '57014' }));
+  const database = { $queryRawUnsafe: fail, $queryRaw: fail } as unknown as Database;
+  const { insert } = createPlantRepository({ database, retention: 1 });
+  const keyed = { key: '01', fingerprint: '02', onReplay: () => {} };
+  expect(await insert([{ id: 1n, name: 'Fir', keyed }])).toEqual([expect.any(OutcomeUnknownError)]);
 });
 
 test('a key that a batch has many times is one statement, and the others have the response of the first', async () => {

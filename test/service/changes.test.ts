@@ -171,6 +171,24 @@ test.each([
   }
 });
 
+test('a slot is not created any more once its command was killed, although it still waits', async () => {
+  await drop();
+  const proxy = await createTcpProxy(Number(new URL(server.postgres.url).port));
+  const other = new Client({ connectionString: server.postgres.url });
+  await other.connect();
+  try {
+    await other.query('BEGIN; CREATE TABLE other ()');
+    const creating = createSlot(proxy.through(server.postgres.url), SLOT).catch(() => {});
+    await waitUntil('the wait', async () => (await query(waitingFor(0))).length > 0);
+    proxy.close();
+    await creating;
+    await waitUntil('its end', async () => (await query(waitingFor(0))).length === 0);
+  } finally {
+    await other.end();
+  }
+  expect(await create()).toBe(true);
+});
+
 test('a signal that comes before the stream has begun ends it', async () => {
   const { read, end } = follow();
   await end();

@@ -71,6 +71,12 @@ describe('GET /livez and GET /readyz', () => {
       await using stack = new AsyncDisposableStack();
       const { service, query, role } = await startAsRole(start, stack);
       expect((await service.agent.get('/readyz')).status).toBe(200);
+      for (const table of ['tokens', 'idempotency_keys', 'rate_limits']) {
+        await query(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
+        const { status, body } = await service.agent.get('/readyz');
+        expect([status, body.message]).toEqual([503, expect.stringContaining(` on ${table}`)]);
+        await query(`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY`);
+      }
       await query('ALTER TABLE plants ENABLE ROW LEVEL SECURITY; ALTER TABLE tokens ENABLE ROW LEVEL SECURITY');
       const missing = async () => {
         const { status, body } = await service.agent.get('/readyz');

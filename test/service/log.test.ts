@@ -161,6 +161,29 @@ testUnless(
   },
 );
 
+testUnless(
+  noTriggers,
+  'the log has no values that a trigger of the operator puts into its own statements',
+  async () => {
+    await service.database.query(`
+    CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF NEW.id = 501 THEN EXECUTE 'SELECT ' || quote_literal(NEW.name) || ' FROM no_such_table'; END IF;
+      EXECUTE 'DO $x$ BEGIN RAISE EXCEPTION ''odd'' USING ERRCODE = ''internal_error''; END $x$ -- ' || NEW.name; END $$;
+    CREATE TRIGGER tell BEFORE INSERT ON plants FOR EACH ROW WHEN (NEW.id IN (501, 502)) EXECUTE FUNCTION tell()`);
+    for (const id of [501, 502]) {
+      const plant = JSON.stringify({ id, name: 'Secret fir' });
+      const type = { 'Content-Type': 'application/x-ndjson' };
+      const imported = await service.agent
+        .post('/plants/import')
+        .set({ Authorization: `Bearer ${service.token}`, ...type })
+        .send(plant);
+      expect([imported.status, (await service.post(plant)).status]).toEqual([500, 500]);
+    }
+    await waitUntil('the lines', () => service.log.filter(({ error }) => error === 1599).length >= 4);
+    expect(JSON.stringify(service.log)).not.toContain('Secret fir');
+  },
+);
+
 test('the log contains no tokens and no bodies', async () => {
   await service.post({ id: 600, name: 'Secret fir' });
   await service.agent.post('/plants').set('Authorization', 'Bearer plant_wrong-and-secret');

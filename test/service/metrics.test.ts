@@ -180,6 +180,7 @@ test('the metrics show the queue, the batches under way, the connection pool and
   const during = await metrics();
   expect(during.value('plant_store_batches_under_way', writes)).toBe(2);
   expect(during.value('plant_store_queue_items', writes)).toBe(4);
+  expect(during.value('plant_store_queue_bytes', writes)).toBeGreaterThan(4 * 500);
   expect(during.value('plant_store_queue_limit_items', writes)).toBe(100);
   expect(during.value('plant_store_database_connections', { state: 'used' })).toBe(2);
   expect(during.value('plant_store_database_connections_limit')).toBe(3);

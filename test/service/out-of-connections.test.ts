@@ -75,3 +75,15 @@ testUnless(
     }
   },
 );
+
+testUnless(isOfCluster, 'each statement fails once the connections that there were have ended', async () => {
+  pool.on('error', () => {});
+  await setLimit(-1);
+  expect(await sendAll(5)).toMatchObject({ succeeded: 5 });
+  await setLimit(0);
+  await database.administer(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = '${role}'`);
+  await waitUntil('their end', () => pool.totalCount === 0);
+  const { succeeded, errors } = await sendAll(5);
+  expect(succeeded).toBe(0);
+  for (const error of errors) expect(error).toBeInstanceOf(DatabaseUnreachableError);
+});

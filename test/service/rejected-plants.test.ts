@@ -91,3 +91,20 @@ testUnless(
     expect(denied.body.message).toBe(imported.body.message);
   },
 );
+
+testUnless(
+  onCitus('it has no triggers'),
+  'a trigger that keeps a plant is not the fault of a DELETE, which has none',
+  async () => {
+    await service.post({ id: 70, name: 'Kept' });
+    await using stack = new AsyncDisposableStack();
+    stack.defer(async () => void (await service.database.query('DROP FUNCTION keep CASCADE')));
+    await service.database.query(`
+    CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''kept''; END';
+    CREATE TRIGGER keep BEFORE DELETE ON plants FOR EACH ROW EXECUTE FUNCTION keep()`);
+    for (const path of ['/plants/70', '/plants?id=70']) {
+      const { status, body } = await service.request('delete', path);
+      expect([path, status, body.error]).toEqual([path, 500, 1599]);
+    }
+  },
+);

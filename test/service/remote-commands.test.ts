@@ -33,7 +33,7 @@ describe('import and export with a service', () => {
 
   test('take the URL and the token from options first', async () => {
     writeFileSync(path('token'), `${service.token}\n`);
-    const words = ['export', '--url', `${url()}/`, '--token-file', path('token')];
+    const words = ['export', '--url', `${url()}//`, '--token-file', path('token')];
     expect(await run(words, { PLANT_STORE_URL: 'http://nowhere.invalid', PLANT_STORE_TOKEN: 'x' })).toMatchObject({
       code: 0,
       stderr: 'Exported 0 plants.\n',

@@ -139,6 +139,14 @@ describe('a command with --url says what to do', () => {
     expect(await importTo(await respondWith(504, {}, 'Gateway timeout'))).toContain(unknown);
     const cut = await respondWith(200, { 'Content-Type': 'application/json; charset=utf-8' }, '{"created":1,"repl');
     expect(await importTo(cut)).toContain(unknown);
+    const within = await listen(
+      createServer((incoming, response) => {
+        const cutOff = () => incoming.socket.destroy();
+        const header = { 'Content-Type': 'application/json', 'Content-Length': 100 };
+        incoming.resume().on('end', () => response.writeHead(200, header).write('{"created":1,', cutOff));
+      }),
+    );
+    expect(await importTo(within)).toContain(unknown);
     const lost = await listen(createServer((incoming) => incoming.resume().on('end', () => incoming.socket.destroy())));
     expect(await importTo(lost)).toContain(`The connection to ${lost} was lost.`);
     expect(await importTo(lost)).toContain(unknown);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
@@ -171,5 +173,55 @@ describe('an export whose first plant takes too long', () => {
   ])('with the filter %j fails with %j', async (filter, failure) => {
     await lock();
     await expect(openPlants(filter)).rejects.toMatchObject(failure);
+  });
+});
+
+describe('a server that opens a session', () => {
+  const READY = Buffer.from('5a0000000549', 'hex');
+  const AUTHENTICATED = Buffer.concat([Buffer.from('520000000800000000', 'hex'), READY]);
+  const FAILED = Buffer.concat([Buffer.from('450000001b534552524f5200433432503031004d6e6f0000', 'hex'), READY]);
+  const QUERY = 0x51;
+  /** @param answer to each statement; by default none */
+  const startServer = async (stack: AsyncDisposableStack, answer = Buffer.alloc(0)) => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => {
+      sockets.push(socket);
+      socket.on('error', () => {});
+      socket.once('data', () => {
+        socket.write(AUTHENTICATED);
+        socket.on('data', ([type]: Buffer) => type === QUERY && socket.write(answer));
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    stack.defer(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    return { sockets, url: `postgresql://user@127.0.0.1:${(server.address() as AddressInfo).port}/plants` };
+  };
+  const openAt = (url: string) =>
+    openRowStream(
+      { url, connectTimeout: 400 },
+      {
+        sql: { text: NAMES, values: [] },
+        maySort: false,
+        head: '',
+        write: () => '',
+        signal: new AbortController().signal,
+      },
+    );
+
+  test('and then says nothing, does not hold up the stream', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { url } = await startServer(stack);
+    await expect(openAt(url)).rejects.toThrow();
+  });
+
+  test('and refuses the settings of the stream, loses it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { url, sockets } = await startServer(stack, FAILED);
+    await expect(openAt(url)).rejects.toThrow();
+    await waitUntil('the end of the session', () => sockets.every(({ readableEnded }) => readableEnded));
+    expect(sockets).toHaveLength(1);
   });
 });

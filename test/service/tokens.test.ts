@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { generateTokenText, hashTokenText, type Scope } from '../../src/tokens/token.ts';
 import { onCitus, testUnless } from '../support/skip.ts';
@@ -84,6 +85,17 @@ describe('code 1101: a token that is not valid', () => {
     expect(await service.tokens.delete('to delete')).toBe(false);
     await service.tokens.revoke('to delete');
     expect(await service.tokens.delete('to delete')).toBe(true);
+  });
+
+  test('revoking one again does not change when it was revoked', async () => {
+    await makeToken('revoked twice');
+    const revoke = async () => {
+      await service.tokens.revoke('revoked twice');
+      return (await service.tokens.list()).find(({ name }) => name === 'revoked twice')?.revokedAt;
+    };
+    const first = await revoke();
+    await setTimeout(20);
+    expect(await revoke()).toEqual(first);
   });
 
   test('a revoked one after at most 5 seconds, although the service accepted it before', async () => {

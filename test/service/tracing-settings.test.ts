@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { freePort } from '../../src/embedded-postgres/cluster.ts';
 import { startCollector } from '../support/collector.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
@@ -43,12 +44,20 @@ test('OpenTelemetry reads its standard variables', async () => {
     expect(spans.find(({ name }) => name === 'GET /livez')?.resource).toMatchObject({
       'service.name': 'plants-of-the-north',
       'service.version': '1.0.0',
+      'service.instance.id': expect.any(String),
       'deployment.environment.name': 'staging',
       'telemetry.sdk.language': 'nodejs',
     });
   } finally {
     for (const name of Object.keys(variables)) delete process.env[name];
   }
+});
+
+test('a collector that cannot be reached is in the log', async () => {
+  await start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}` });
+  await service.agent.get('/livez');
+  await service.stopServer();
+  await waitUntil('a line', () => service.log.some(({ msg }) => /^failed to send (the last )?traces$/.test(msg)));
 });
 
 describe('sampling', () => {

@@ -9,7 +9,7 @@ import { waitUntil } from '../support/wait-until.ts';
 afterEach(killChildren);
 const database = useTestDatabase({ migrated: false, each: true });
 
-const migrate = () => runCommand(['migrate'], { DATABASE_URL: database.url, NODE_ENV: 'production' });
+const migrate = (url = database.url) => runCommand(['migrate'], { DATABASE_URL: url, NODE_ENV: 'production' });
 
 test('four concurrent runs migrate once', async () => {
   const results = await Promise.all([migrate(), migrate(), migrate(), migrate()]);
@@ -49,14 +49,15 @@ test('waits for the lock of another migration, and changes nothing before it has
   }
 });
 
-test('waits for a lock at most 2 s at a time, so that others get through, until it is free, with any statement_timeout', async () => {
+test('waits for a lock at most 2 s at a time, so that others get through, until it is free, with any time limit', async () => {
   await database.administer(`ALTER DATABASE ${database.name} SET statement_timeout = '1s'`);
   const other = new Client({ connectionString: database.url });
   other.on('error', () => {});
   await other.connect();
   try {
     await other.query('BEGIN; CREATE TABLE tokens (id int)');
-    const migrating = migrate();
+    // Its session is idle for a second between attempts.
+    const migrating = migrate(`${database.url}?options=-c%20idle_session_timeout%3D500ms`);
     const attempts = new Set<unknown>();
     await waitUntil('three attempts', async () => {
       const blocked = await database.query(`SELECT query_start::text AS at FROM pg_stat_activity

@@ -111,6 +111,8 @@ test('so does the search path of the role', async () => {
     await migrate(url);
     await createToken(url, 'alice');
     expect([await names(url), await tables()]).toEqual([['alice'], { garden: 5 }]);
+    // Its schema exists, so it needs no privilege to create one.
+    expect(await run(at({ schema: 'garden' }, url), 'migrate')).toMatchObject({ code: 0 });
   } finally {
     await database.query(`DROP OWNED BY ${role} CASCADE`);
     await database.administer(`DROP ROLE ${role}`);

@@ -111,13 +111,19 @@ test('a creation that an administrator cancels says what it leaves', async () =>
   }
 });
 
-test('no transaction_timeout of the role or database ends a creation', async () => {
-  await database.administer(`ALTER DATABASE ${database.name} SET transaction_timeout = '300ms'`);
+test.each(['transaction_timeout', 'lock_timeout'])('no %s of the role or database ends a creation', async (limit) => {
+  await database.administer(`ALTER DATABASE ${database.name} SET ${limit} = '300ms'`);
   const snapshot = await openSnapshot('SET transaction_timeout = 0');
   const creating = searchIndex('create');
   await waitUntil('more than that time', async () => (await creations("now() - query_start > '500 ms'")) > 0);
   await snapshot.end();
   expect(await creating).toMatchObject({ code: 0, stdout: 'Created the search index.\n' });
+});
+
+test('a read-only server is not taken for one without the extension', async () => {
+  await database.administer(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
+  const { code, stderr } = await searchIndex('create');
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^The database is not available: .*read-only/)]);
 });
 
 test('another role than the owner gets one line that names the owner', async () => {

@@ -105,6 +105,18 @@ test('a worker that dies is replaced, and so is the one that replaced it', async
   await waitUntil('a fourth worker', () => startedPids().length === 4);
   const statuses = await Promise.all(Array.from({ length: 40 }, () => post()));
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  // Both had started well, so neither pause is longer.
+  expect(log().flatMap(({ msg, replacedIn }) => (msg === 'a worker died' ? [replacedIn] : []))).toEqual([1000, 1000]);
+});
+
+test('a worker that died is not replaced during a stop', async () => {
+  await store.stop();
+  store = await startStore({ DATA_DIR: folder.path, WORKERS: '2', METRICS_PORT: '0', SHUTDOWN_DELAY: '3' });
+  await waitUntil('two workers', () => startedPids().length === 2);
+  process.kill(startedPids()[0] ?? 0, 'SIGKILL');
+  await waitUntil('its end', () => log().some(({ msg }) => msg === 'a worker died'));
+  expect(await store.stop()).toEqual({ code: 0, signal: null });
+  expect(startedPids()).toHaveLength(2);
 });
 
 test('both workers refuse a revoked token after at most 5 seconds', async () => {

@@ -208,7 +208,8 @@ describe('a store', () => {
   edge('observability/metrics-server.ts MAX_METRICS_CONNECTIONS', 'keeps 64 connections to the port of the metrics', {
     is: [63, 64, 64],
     of: async (count) => {
-      metrics.baseUrl = (await start({ METRICS_PORT: '0' })).metricsUrl();
+      const { metricsUrl, log } = await start({ METRICS_PORT: '0' });
+      metrics.baseUrl = metricsUrl();
       const sockets = [];
       for (let opened = 0; opened < count; opened++) {
         const socket = await connect('GET /livez HTTP/1.1\r\nHost: store\r\n\r\n');
@@ -216,6 +217,8 @@ describe('a store', () => {
         expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
       }
       await setTimeout(100);
+      const full = log.filter(({ msg }) => msg.startsWith('the maximum number of connections is reached'));
+      expect(full).toMatchObject(count > 64 ? [{ server: 'metrics', maxConnections: 64 }] : []);
       return sockets.filter(({ readableEnded, destroyed }) => !readableEnded && !destroyed).length;
     },
   });
