@@ -25,10 +25,7 @@ export const sections: Record<string, LimitRow[]> = {
     row('plants/plant.ts DEFAULT_LIMIT', 'plants on a page without `limit`'),
     row('plants/plant-pages.ts MAX_PAGE_BYTES', 'names and tags on a page; a longer page ends early', 'bytes'),
     row('plants/plant.ts MAX_IDS', 'ids in one request (`id`)'),
-    row(
-      'plants/plant.ts MAX_CHANGED',
-      'plants that one `PATCH` or `DELETE` of many plants changes with a `limit`, at most',
-    ),
+    row('plants/plant.ts MAX_CHANGED', 'plants that one change of many plants changes, at most (`limit`)'),
     row('plants/plant.ts MAX_Q_LENGTH', 'characters of `q`'),
     row(
       'request-limits.ts MAX_SEARCHES',
@@ -49,7 +46,11 @@ export const sections: Record<string, LimitRow[]> = {
       'bodies/exact-json.ts MAX_SEPARATORS',
       'commas and opening brackets in JSON, or in an element of an imported array',
     ),
-    row('request-limits.ts HELD_BYTES', 'what bodies and unsent responses hold together, at most', 'bytes'),
+    row(
+      'request-limits.ts HELD_BYTES',
+      'what bodies and unsent responses hold together; over it, the oldest of the token that holds most is dropped',
+      'bytes',
+    ),
     row('bodies/read-json-body.ts LARGE_BODY', 'the size over which bodies are parsed one at a time', 'bytes'),
     row('bodies/stream-body.ts FREE_PIECES', 'pieces of any size in which a body may arrive'),
     row('bodies/stream-body.ts MIN_AVERAGE_PIECE', 'the average size of its pieces after that', 'bytes'),
@@ -60,10 +61,7 @@ export const sections: Record<string, LimitRow[]> = {
     ),
   ],
   'Headers and messages': [
-    row(
-      'server/http-server.ts MAX_HEADER_FIELDS',
-      'header fields of a request, which have at most 16 KiB with the URL',
-    ),
+    row('server/http-server.ts MAX_HEADER_FIELDS', 'header fields of a request (with the URL, 16 KiB)'),
     row('idempotency/keyed-request.ts MAX_LENGTH', 'characters of an `Idempotency-Key`'),
     row('sql idempotency_keys_answer_check', 'the response that is kept for a key', 'bytes'),
     row('idempotency/stored-responses.ts MAX_ATTEMPTS', 'attempts to store the response to a key'),
@@ -171,12 +169,8 @@ export const sections: Record<string, LimitRow[]> = {
       'bytes',
     ),
     row('commands/import-command.ts MAX_SHOWN', 'failed rows that `plant-store import` prints'),
-    row(
-      'commands/output.ts TERMINAL_INTERVAL',
-      'the time between two updates of the progress of `import` and `export` on a terminal',
-      'ms',
-    ),
-    row('commands/output.ts LINE_INTERVAL', 'the time between two lines of their progress elsewhere', 'ms'),
+    row('commands/output.ts TERMINAL_INTERVAL', 'the time between two updates of progress on a terminal', 'ms'),
+    row('commands/output.ts LINE_INTERVAL', 'the time between two lines of progress elsewhere', 'ms'),
   ],
   'Tokens and rates': [
     { ...row('commands/option-parsers.ts {0,63}', 'characters of the name of a token'), value: (found) => found + 1 },
@@ -212,17 +206,8 @@ export const sections: Record<string, LimitRow[]> = {
       'observability/metrics-server.ts MAX_METRICS_CONNECTIONS',
       'connections to the port of the metrics; a further one replaces an idle one',
     ),
-    row(
-      'RequestLimits heldBytes',
-      'bodies and unsent responses together; over it, the oldest of the token that holds most is dropped',
-      'bytes',
-    ),
     row('server/lingering.ts LINGER_TIMES.idle', 'how long a client whose request was refused may send nothing', 'ms'),
-    row(
-      'server/lingering.ts LINGER_TIMES.total',
-      'how long a client whose request was refused may take to send the rest',
-      'ms',
-    ),
+    row('server/lingering.ts LINGER_TIMES.total', 'how long such a client may take to send the rest', 'ms'),
     row('server/lingering.ts STOPPING_TIME', 'how long it may take while the service stops', 'ms'),
     row('server/lingering.ts MAX_LINGERING', 'connections of such clients at once'),
     row(
@@ -280,6 +265,8 @@ export const withoutRow: string[] = [
   'RequestLimits batchItems',
   'RequestLimits batchBytes',
   'RequestLimits gatherTime',
+  // That of HELD_BYTES.
+  'RequestLimits heldBytes',
   // The digits of the largest id.
   'bodies/exact-json.ts INT64_DIGITS',
   'plants/plant.ts {0,18}',
