@@ -56,7 +56,6 @@ export const openRowStream = async <Row extends unknown[]>(
     client.end().catch(() => {});
     throw error;
   }
-  setSilenceTimeout(client, silenceTimeout);
   const socket = socketOf(client);
   const stream = new Readable({
     signal,
