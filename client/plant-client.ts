@@ -29,7 +29,7 @@ type PlantClientOptions = {
 
 /**
  * A client for Plant Store: openapi-fetch (https://openapi-ts.dev/openapi-fetch) with the types of this API, and ids as
- * bigint. A call resolves with `data` or `error` (problem details). It throws only if its last attempt got no response.
+ * bigint. A call resolves with `data` or `error` (problem details). It throws only if its last attempt got no response, or its signal ends it.
  */
 export const createPlantClient = ({ baseUrl, token, retry = true, ...options }: PlantClientOptions): PlantClient => {
   const headers = { Authorization: `Bearer ${token}`, Accept: 'application/problem+json, application/json;q=0.9' };

@@ -48,7 +48,7 @@ export const errors = defineErrors({
     title: 'Body is not JSON',
     when: 'the body is not JSON, or not UTF-8',
     advice:
-      'Send one JSON object in UTF-8; for an import, a file as its Content-Type says, in the charset that it states. The message says what could not be read.',
+      'Send one JSON object in UTF-8; for an import, the format and the charset that Content-Type names. The message says what could not be read.',
     example: 'The body is empty and must be a JSON object.',
   },
   mediaTypeNotSupported: {
@@ -216,7 +216,7 @@ export const errors = defineErrors({
     status: 503,
     when: 'the database is not migrated',
     advice:
-      'The operator of the service must run: plant-store migrate. If the message names a privilege or a policy, the role of the service lacks it.',
+      'The operator of the service must run: plant-store migrate. If the message names a privilege or a policy, the role of the service needs it.',
     example: 'The database is not migrated. Run: plant-store migrate',
   },
   identityProviderUnreachable: {

@@ -33,7 +33,3 @@ test.each([
 ])('with REQUEST_TIMEOUT=%s, a statement waits for a lock for at most %d ms', (requestTimeout, lockTimeout) => {
   expect(limitsWith({ REQUEST_TIMEOUT: requestTimeout }).lockTimeout).toBe(lockTimeout);
 });
-
-test('four attempts at locked plants are made at once', () => {
-  expect(limitsWith({}).lockedPlants.batches).toBe(4);
-});

@@ -6,7 +6,7 @@ import { code, codeBlock, heading, list, renderPage, table } from './markdown.ts
 const notes: Record<string, string[]> = {
   serve: [
     'Without `DATABASE_URL` it starts the embedded PostgreSQL, migrates it, and creates an access token for this machine.',
-    'SIGTERM, SIGINT or SIGHUP ends it: requests in progress get their responses, and the exit code is 0. A second signal, at least a second later, ends it at once, with exit code 1, as does the end of SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT together.',
+    'SIGTERM, SIGINT or SIGHUP ends it: requests in progress get their responses, and the exit code is 0. It exits at once with code 1 after a second signal, at least a second later, and when `SHUTDOWN_DELAY` plus `SHUTDOWN_TIMEOUT` have passed.',
   ],
   migrate: ['Run it once for each release, before its instances start. Concurrent migrations are safe.'],
   config: [

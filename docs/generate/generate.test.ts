@@ -14,7 +14,7 @@ test('openapi-types.ts was generated from the current openapi.json (if not: npm 
   expect(head).toContain(`SHA-256 of both: ${hash}`);
 });
 
-test('the client depends on the version of openapi-fetch that these tests use', () => {
+test('the client depends on the version of openapi-fetch that its tests use', () => {
   const versionIn = (path: string, kind: string) => JSON.parse(readFileSync(path, 'utf8'))[kind]['openapi-fetch'];
   expect(versionIn('client/package.json', 'dependencies')).toBe(versionIn('package.json', 'devDependencies'));
 });

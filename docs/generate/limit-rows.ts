@@ -29,7 +29,7 @@ export const sections: Record<string, LimitRow[]> = {
     row('plants/plant.ts MAX_Q_LENGTH', 'characters of `q`'),
     row(
       'request-limits.ts MAX_SEARCHES',
-      'searches by name at once, and as many by tag, at most; 2 with the default number of connections',
+      'searches by name at once, at most, and as many by tag (2 with the default)',
       'number',
       '`DATABASE_CONNECTIONS`',
     ),

@@ -27,7 +27,7 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
         'PostgreSQL 14 or later, with a UTF-8 database. Not set: the service starts an embedded PostgreSQL 18. These parameters have a meaning of their own:',
       notes: [
         '`?host=/run/postgresql`: a Unix socket, as in `postgresql://user:password@/database?host=/run/postgresql`.',
-        '`?sslmode=verify-full`: encrypts, and trusts the authorities that Node.js knows; with `sslrootcert=FILE`, those in a file. `allow`, `prefer`, `require` and `verify-ca` do the same: a server without TLS is not taken. `no-verify` trusts any certificate. Without `sslmode`, `PGSSLMODE` decides.',
+        '`?sslmode=verify-full`: encrypts, and trusts the authorities that Node.js knows; with `sslrootcert=FILE`, those in a file. `allow`, `prefer`, `require` and `verify-ca` do the same: a server without TLS is not taken. `no-verify` trusts any certificate. Without `sslmode` and `sslrootcert`, `PGSSLMODE` decides.',
         '`?sslrootcert=system`: trusts the authorities that Node.js or the system knows. It implies `verify-full`, whatever `sslmode` says.',
         '`?schema=garden`: the schema of the service, which `plant-store migrate` creates. Without it, the search path of the role decides.',
         '`?options=`: takes the place of `PGOPTIONS`, which is ignored.',
@@ -96,7 +96,7 @@ export const groups: Record<string, Partial<Record<VariableName, Meaning>>> = {
     },
     SHUTDOWN_DELAY: {
       meaning:
-        'How long requests are still accepted after SIGTERM or SIGINT, while `/readyz` fails: the time that the proxy in front needs to notice. 0: stop accepting connections at once.',
+        'How long requests are still accepted after SIGTERM, SIGINT or SIGHUP, while `/readyz` fails: the time that the proxy in front needs to notice. 0: stop accepting connections at once.',
     },
     SHUTDOWN_TIMEOUT: { meaning: 'How long requests in progress may take to finish after that.' },
     CORS_ORIGINS: { meaning: 'The origins of web pages that may use the service from a browser.' },
@@ -146,7 +146,10 @@ export const otherVariables: Record<string, [names: string, meaning: string][]> 
   ],
   'Read by libraries': [
     ['PGPASSWORD', 'the password, if the URL has none'],
-    ['PGSSLMODE', 'the `sslmode`, if the URL has none; `allow` does not encrypt. One that is not known ends the start'],
+    [
+      'PGSSLMODE',
+      'the `sslmode`, if the URL has neither that nor `sslrootcert`; `allow` does not encrypt. One that is not known ends the start',
+    ],
     ['OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES', 'what the traces say about the service'],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'headers for the collector, such as a key'],
     [

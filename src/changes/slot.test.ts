@@ -5,7 +5,7 @@ import { explainSlotError } from './slot.ts';
 const explain = (message: string, code: string) =>
   explainSlotError(Object.assign(new Error(message), { code }), 'mirror');
 
-test('a publication that is missing, as PostgreSQL 17 and older say it, or that another command creates, is no matter of the slot', () => {
+test('a publication that is missing, as PostgreSQL 17 and older say it, or that another command creates, is not reported as a problem of the slot', () => {
   const { message } = explain('publication "plant_store" does not exist', '42704');
   expect(message).toMatch(/^The publication plant_store lacks changes of plants\./);
   const created = explain('publication "plant_store" already exists', '42710');

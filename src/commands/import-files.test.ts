@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { NO_COUNTS } from '../imports/import.ts';
 import { importFiles } from './import-files.ts';
 
-test('each file has a progress of its own, behind the bytes of those before it', async () => {
+test('the progress of a file counts its own rows, and goes on from the bytes of those before it', async () => {
   const files = ['a.csv', 'b.csv'].map((name) => ({ name, format: 'csv' as const, isCompressed: false }));
   const seen: object[] = [];
   const { signal } = new AbortController();

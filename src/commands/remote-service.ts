@@ -184,7 +184,7 @@ const ADVICE_ON_STATUS: Record<number, string> = {
 /** What to do about a response of a proxy, by its status. */
 const PROXY_ADVICE: Record<number, string> = {
   413: 'Raise the limit on the size of a body at the proxy in between (nginx: client_max_body_size).',
-  504: 'Raise the time that the proxy in between waits for a response (nginx: proxy_read_timeout).',
+  504: 'See whether the service runs; or raise the time that the proxy in between waits for it (nginx: proxy_read_timeout).',
 };
 
 /** Some other server, or a proxy in front of the service. */

@@ -45,11 +45,11 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics, stopSignal 
     return worker;
   };
 
-  /** @param deaths of workers in its place, since one listened: each doubles the pause before the next */
+  /** @param deaths how many workers in its place died in a row, the last that listened included: each doubles the pause */
   const replaceOnExit = async (worker: Worker, deaths = 0): Promise<void> => {
-    let count = deaths;
+    let earlier = deaths;
     worker.once('listening', () => {
-      count = 0;
+      earlier = 0;
     });
     // Rejects with the `error` of a process that the system could not start.
     const end = await once(worker, 'exit').then(
@@ -57,10 +57,10 @@ export const createWorkers = ({ count, databaseUrl, logger, metrics, stopSignal 
       (err: Error) => ({ err }),
     );
     if (stopping) return;
-    const delay = Math.min(REPLACEMENT_DELAY * 2 ** count, MAX_REPLACEMENT_DELAY);
+    const delay = Math.min(REPLACEMENT_DELAY * 2 ** earlier, MAX_REPLACEMENT_DELAY);
     logger.error({ worker: worker.id, ...end, replacedIn: delay }, 'a worker died');
     await setTimeout(delay);
-    if (!stopping) void replaceOnExit(fork(), count + 1);
+    if (!stopping) void replaceOnExit(fork(), earlier + 1);
   };
 
   /**

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { Query, type QueryArrayConfig } from 'pg';
+import { DatabaseError, Query, type QueryArrayConfig } from 'pg';
 import { BULK_STATEMENT_TIMEOUT, CLIENT_CHECK_INTERVAL, openClient } from './database.ts';
 import { closeWhenSilent, setSilenceTimeout, socketOf } from './silence-timeout.ts';
 
@@ -48,7 +48,10 @@ export const openRowStream = async <Row extends unknown[]>(
     const settings = `${noTransactionLimit}; SET LOCAL enable_sort = ${maySort}`;
     const checks = `SET LOCAL client_connection_check_interval = ${clientCheckInterval}`;
     // Only Linux, macOS and BSD support the checks. Without them, PostgreSQL notices a lost client when it sends a row.
-    await client.query(`BEGIN; ${settings}; ${checks}`).catch(() => client.query(`ROLLBACK; BEGIN; ${settings}`));
+    await client.query(`BEGIN; ${settings}; ${checks}`).catch((error) => {
+      if (!(error instanceof DatabaseError)) throw error;
+      return client.query(`ROLLBACK; BEGIN; ${settings}`);
+    });
     // As messages of their own, so that Citus passes the second on to its workers. Elsewhere the first means nothing.
     await client.query('SET LOCAL citus.propagate_set_commands = local');
     await client.query('SET LOCAL statement_timeout = 0');

@@ -6,7 +6,7 @@ import { createHealth } from './health.ts';
 // Messages of PostgreSQL's protocol (manual §54.7).
 const READY = Buffer.from('5a0000000549', 'hex');
 const AUTHENTICATED = Buffer.concat([Buffer.from('520000000800000000', 'hex'), READY]);
-const FAILED = Buffer.concat([Buffer.from('450000001b534552524f5200433432503031004d6e6f0000', 'hex'), READY]);
+const FAILED = Buffer.concat([Buffer.from('4500000017534552524f5200433432503031004d6e6f0000', 'hex'), READY]);
 
 test('concurrent checks share one statement, which fails here', async () => {
   await using stack = new AsyncDisposableStack();

@@ -14,7 +14,7 @@ const MAX_WAITING = 1_048_576;
 /** How long a process waits at exit for its last lines to be written, in ms. */
 const FLUSH_TIMEOUT = 1000;
 
-/** What PostgreSQL's errors tell of rows, such as those that violate a constraint. Both pg and Prisma pass it on. */
+/** What PostgreSQL's errors tell of rows, such as those that violate a constraint, or of the statements of a trigger. */
 export const REDACT = {
   paths: ['err.detail', 'err.where', 'err.internalQuery', 'err.meta.driverAdapterError.cause.detail'],
   remove: true,

@@ -14,6 +14,7 @@ test('metrics that cannot be read are 500, and the log has the cause', async () 
     logger: pino({ base: null }, log),
   });
   await server.start();
+  await using _server = { [Symbol.asyncDispose]: server.stop };
   const { port } = JSON.parse(log.read());
   expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(500);
   if (log.readableLength === 0) await once(log, 'readable');
@@ -21,5 +22,4 @@ test('metrics that cannot be read are 500, and the log has the cause', async () 
     msg: 'a response on the port of the metrics failed',
     err: { message: 'odd' },
   });
-  await server.stop();
 });

@@ -126,7 +126,10 @@ test('changes that wait behind one whose plant is locked are not sent with those
     if (id === 1n) await first.promise;
     return { id, name: 'Fir' };
   };
-  const { service } = start({ change }, narrow);
+  const { service } = start(
+    { change },
+    { ...narrow, changes: { ...narrow.changes, deadline: 1000 }, lockTimeout: 100 },
+  );
   const ask = (id: bigint) =>
     service.change({ id, change: { name: 'Fir' } }, stays).catch((error: Error) => error.name);
   const asked = [1n, 1n, 1n, 2n].map(ask);
@@ -139,7 +142,7 @@ test('changes that wait behind one whose plant is locked are not sent with those
   await Promise.all(asked);
 });
 
-test('a change is not sent if it could not wait for a lock any more, since its outcome would be unknown', async () => {
+test('a change is not sent if too little time is left to wait for a lock, since its outcome would be unknown', async () => {
   const first = Promise.withResolvers<void>();
   const sent: bigint[] = [];
   const change = async ({ id }: { id: bigint }) => {

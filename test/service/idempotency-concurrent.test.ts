@@ -164,9 +164,11 @@ test('keys are stored in order, so that those of two instances do not deadlock',
   const [low = 0, high = 0] = [1, 2].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   const other = new Client({ connectionString: service.database.url });
   await other.connect();
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => other.end());
   const hold = (number: number) =>
     other.query(
-      `INSERT INTO idempotency_keys VALUES (decode('${keyOf(number)}', 'hex'), '', 200, NULL, now() + interval '1 h')`,
+      `INSERT INTO idempotency_keys (key, fingerprint, status, expires_at) VALUES (decode('${keyOf(number)}', 'hex'), '', 200, now() + interval '1 h')`,
     );
   await other.query('BEGIN');
   await hold(low);
@@ -177,6 +179,7 @@ test('keys are stored in order, so that those of two instances do not deadlock',
     statementTimeout: 60_000,
   });
   const database = createDatabase({ pool, onConnectionLost: () => {} });
+  stack.defer(() => database.$disconnect());
   const { insert } = createPlantRepository({ database, retention: 60_000 });
   // That of the larger key first.
   const plants = [high, low].map((number, index) => ({
@@ -188,7 +191,5 @@ test('keys are stored in order, so that those of two instances do not deadlock',
   await waitForBlocked(service.database, 'idempotency_keys');
   await expect(hold(high)).resolves.toMatchObject({ rowCount: 1 });
   await other.query('ROLLBACK');
-  await other.end();
   expect(await stored).toEqual([undefined, undefined]);
-  await database.$disconnect();
 });

@@ -94,7 +94,7 @@ testUnless(
 
 testUnless(
   onCitus('it has no triggers'),
-  'a trigger that keeps a plant is not the fault of a DELETE, which has none',
+  'a DELETE that a trigger rejects is 500, code 1599, since it brings no plant that could be wrong',
   async () => {
     await service.post({ id: 70, name: 'Kept' });
     await using stack = new AsyncDisposableStack();

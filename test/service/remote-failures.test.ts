@@ -107,7 +107,7 @@ describe('a command with --url says what to do', () => {
     [200, { 'Content-Type': 'application/json' }, '{"created":"many"}'],
     [404, { 'Content-Type': 'application/json' }, '{"error":"Not Found"}'],
     [413, { 'Content-Type': 'text/html' }, 'Too large', 'Raise the limit on the size of a body at the proxy'],
-    [504, { 'Content-Type': 'text/html' }, 'Too late', 'Raise the time that the proxy in between waits for a response'],
+    [504, { 'Content-Type': 'text/html' }, 'Too late', 'See whether the service runs; or raise the time'],
   ])('if it is not a Plant Store: %s %j %s', async (status, headers, body, advice = 'Check the URL') => {
     const other = await respondWith(status, headers, body);
     const said = `responded with status ${status} and ${headers['Content-Type']}, not as a Plant Store does. ${advice}`;

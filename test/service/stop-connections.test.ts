@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { lockPlants } from '../support/lock-plants.ts';
+import { waitForBlocked } from '../support/lock-table.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -86,7 +87,7 @@ test('a stop makes the response in progress close its connection', async () => {
   const body = '{"id":1,"name":"Fir"}';
   const header = `Content-Type: application/json\r\nAuthorization: Bearer ${service.token}\r\nContent-Length: ${body.length}`;
   const socket = await open(`POST /plants HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n${body}`);
-  await service.agent.get('/livez');
+  await waitForBlocked(service.database).catch(unlock);
   const stopped = service.stopServer();
   const responded = once(socket, 'data');
   await unlock();
