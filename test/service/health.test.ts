@@ -17,7 +17,8 @@ describe('GET /livez and GET /readyz', () => {
     const service = await start({ BASE_PATH: '/api/v1' });
     expect((await service.agent.get('/livez')).body).toEqual({ status: 'live' });
     expect((await service.agent.get('/readyz')).body).toEqual({ status: 'ready' });
-    expect((await service.agent.head('/readyz')).status).toBe(200);
+    const { status, headers } = await service.agent.head('/readyz');
+    expect([status, headers['content-length']]).toEqual([200, '18']);
     expect((await service.agent.get('/plants')).status).toBe(404);
     expect((await service.agent.get('/api/v1/plants')).status).toBe(401);
   });

@@ -1,9 +1,6 @@
-import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest } from '@jest/globals';
 import { Client } from 'pg';
-import { createDatabase, createPool } from '../../src/database/database.ts';
-import { createPlantRepository } from '../../src/plants/plant-repository.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
 import { onCitus, unless } from '../support/skip.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
@@ -157,39 +154,4 @@ test('one plant for a thousand equal requests to three instances', async () => {
   } finally {
     for (const instance of instances.slice(1)) await instance.stop();
   }
-});
-
-test('keys are stored in order, so that those of two instances do not deadlock', async () => {
-  const keyOf = (number: number) => hash('sha256', `test\n${number}`);
-  const [low = 0, high = 0] = [1, 2].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  const other = new Client({ connectionString: service.database.url });
-  await other.connect();
-  await using stack = new AsyncDisposableStack();
-  stack.defer(() => other.end());
-  const hold = (number: number) =>
-    other.query(
-      `INSERT INTO idempotency_keys (key, fingerprint, status, expires_at) VALUES (decode('${keyOf(number)}', 'hex'), '', 200, now() + interval '1 h')`,
-    );
-  await other.query('BEGIN');
-  await hold(low);
-  const pool = createPool({
-    url: service.database.url,
-    connections: 2,
-    connectTimeout: 5000,
-    statementTimeout: 60_000,
-  });
-  const database = createDatabase({ pool, onConnectionLost: () => {} });
-  stack.defer(() => database.$disconnect());
-  const { insert } = createPlantRepository({ database, retention: 60_000 });
-  // That of the larger key first.
-  const plants = [high, low].map((number, index) => ({
-    id: BigInt(id + index),
-    name: 'Fir',
-    keyed: { key: keyOf(number), fingerprint: '00', onReplay: () => {} },
-  }));
-  const stored = insert(plants);
-  await waitForBlocked(service.database, 'idempotency_keys');
-  await expect(hold(high)).resolves.toMatchObject({ rowCount: 1 });
-  await other.query('ROLLBACK');
-  expect(await stored).toEqual([undefined, undefined]);
 });

@@ -153,3 +153,13 @@ describe('maxErrors', () => {
     expect(body.errors.at(-1)).toMatchObject({ message: 'The id 10001 occurs earlier in this import.' });
   });
 });
+
+test('an import of which PostgreSQL rejects too many rows ends at the one too many', async () => {
+  await client.service.database.query("ALTER TABLE plants ADD CONSTRAINT no_firs CHECK (name NOT LIKE 'Fir%')");
+  try {
+    const { status, body } = await importPlants(numbered(1, 300), { query: '?maxErrors=2' });
+    expect([status, body]).toMatchObject([400, { ...counts(0, 0, 0, 3), stoppedAt: 3 }]);
+  } finally {
+    await client.service.database.query('ALTER TABLE plants DROP CONSTRAINT no_firs');
+  }
+});

@@ -88,7 +88,7 @@ describe('with CORS_ORIGINS', () => {
       const exposed = (headers['access-control-expose-headers'] ?? '').split(', ');
       for (const name of [
         ...['ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'traceresponse', 'WWW-Authenticate'],
-        'X-Request-Id',
+        ...['Accept', 'Accept-Encoding', 'Content-Disposition', 'Idempotent-Replayed', 'X-Request-Id'],
       ]) {
         expect(exposed).toContain(name);
       }
