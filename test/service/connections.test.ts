@@ -190,17 +190,17 @@ describe('a connection whose request has its response before all of its body', (
 });
 
 test('a client that ends its side gets the rest of a response that is complete', async () => {
-  service = await start({ BODY_LIMIT: '4194304' });
-  const name = 'x'.repeat(4_000_000);
-  expect((await service.post({ id: 1, name })).status).toBe(200);
+  service = await start();
+  const length = 8_000_000;
+  await service.database.query(`INSERT INTO plants VALUES (1, repeat('x', ${length}))`);
   const socket = connect({ port: Number(new URL(service.baseUrl).port), host: '127.0.0.1', allowHalfOpen: true });
   sockets.push(socket);
   socket.write(`GET /plants/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}\r\n\r\n`);
   let received = (await once(socket, 'data'))[0].length;
   socket.pause().end();
   await setTimeout(300);
-  for await (const { length } of socket) received += length;
-  expect(received).toBeGreaterThan(name.length);
+  for await (const piece of socket) received += piece.length;
+  expect(received).toBeGreaterThan(length);
 });
 
 test('a connection that is reset is noticed, also while the body of its request is not wanted yet', async () => {
