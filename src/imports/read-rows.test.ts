@@ -291,3 +291,10 @@ test('NDJSON whose lines are one, as curl -d sends them: the message says so', a
   );
   expect(await ndjson('{"id":1,"name":"Fir"}{"id":2,"name":"Yew"}')).toMatchObject([{ line: 1, error: 1000, message }]);
 });
+
+test('the rows before an error that ends the file come first', async () => {
+  const rows: ImportRow[] = [];
+  const file = readRows(chunksOf(Buffer.from('id,name\n1,Fir\n2,"Yew"x\n'), []), { format: 'csv', maxLineBytes: 1000 });
+  await expect(Array.fromAsync(file, (some) => rows.push(...some))).rejects.toMatchObject({ code: 1000 });
+  expect(rows).toMatchObject([{ line: 2 }]);
+});

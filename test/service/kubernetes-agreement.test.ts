@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
-import { readConfig, variableNames } from '../../src/config/config.ts';
+import { HEAP_MIB, readConfig, variableNames } from '../../src/config/config.ts';
 import { openApiDocument } from '../../src/openapi-document.ts';
 import { type Applied, errorsOf, folder, read, unknownFieldsOf } from '../support/kubernetes.ts';
 import { describeUnless } from '../support/skip.ts';
@@ -90,6 +90,12 @@ const describeAgreement = (of: () => Applied[]) => {
     }
     expect(container.livenessProbe.httpGet.path).toBe('/livez');
     expect(container.readinessProbe.httpGet.path).toBe('/readyz');
+    // It responds within a fifth of REQUEST_TIMEOUT.
+    expect(container.readinessProbe.timeoutSeconds * 1000).toBeGreaterThan(readConfig(variables).requestTimeout / 5);
+  });
+
+  test('a pod may use the heap of the process, and half as much besides', () => {
+    expect(Number.parseInt(container.resources.limits.memory, 10)).toBeGreaterThanOrEqual(1.5 * HEAP_MIB);
   });
 
   test('the autoscaler scales the deployment, and keeps enough pods for a disruption', () => {
@@ -175,6 +181,17 @@ describeUnless(kubectlObstacle, 'as kubectl renders them', () => {
       expect(ownerUrl.username).toBe(cluster.spec.bootstrap.initdb.owner);
       expect(Object.assign(ownerUrl, { username: url.username }).href).toBe(url.href);
       expect([ofJob[0].volumeMounts, volumesOfJob]).toEqual([volumeMounts, volumes]);
+    });
+
+    test('has connections for as many pods as there may be', () => {
+      const all = render('cloudnative-pg');
+      const [cluster, scaler] = ['Cluster', 'HorizontalPodAutoscaler'].map((kind) =>
+        all.find((one) => one.kind === kind),
+      );
+      const { max_connections: connections } = cluster.spec.postgresql.parameters;
+      const { maxReplicas } = scaler.spec;
+      // Those of requests, one for checks, four for imports and four to cancel them, and two for exports.
+      expect(Number(connections)).toBeGreaterThan(maxReplicas * (readConfig({}).databaseConnections + 11));
     });
 
     test('is backed up in its own cluster', () => {

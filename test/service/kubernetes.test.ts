@@ -57,7 +57,8 @@ test('only one file names the image', () => {
 });
 
 test('pods reach PostgreSQL, PgBouncer and any DNS, and only the ingress controller reaches them', () => {
-  const { ingress, egress } = read(join(folder, 'base', 'network-policy.yaml')).spec;
+  const { ingress, egress, policyTypes } = read(join(folder, 'base', 'network-policy.yaml')).spec;
+  expect(policyTypes).toEqual(['Ingress', 'Egress']);
   expect(egress).toEqual([
     { ports: [53, 5353].flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }))) },
     { ports: [5432, 6432].map((port) => ({ port, protocol: 'TCP' })) },
@@ -83,12 +84,18 @@ describe('the pods', () => {
   const job = read(join(folder, 'base', 'migrate-job.yaml')).spec.template.spec;
 
   test.each([spec, job])('run as in docker-compose.yml: without privileges, on a read-only file system', (pod) => {
-    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
+    // A number, since Kubernetes cannot tell whether the image's user, which has a name, is root.
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: expect.any(Number) });
+    expect(pod.automountServiceAccountToken).toBe(false);
     expect(pod.containers[0].securityContext).toEqual({
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     });
+  });
+
+  test('the job ends with the first of its commands that fails', () => {
+    expect(job.containers[0].command).toEqual(['sh', '-ec']);
   });
 
   test('hold no secret', () => {

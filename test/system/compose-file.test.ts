@@ -1,11 +1,12 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { variableNames } from '../../src/config/config.ts';
+import { readConfig, variableNames } from '../../src/config/config.ts';
 import { checkComposeFile, composeObstacle } from '../support/containers.ts';
 import { testUnless } from '../support/skip.ts';
 
 type Service = {
+  image?: string;
   environment: Record<string, unknown>;
   ports?: string[];
   profiles?: string[];
@@ -41,6 +42,11 @@ describe('Compose accepts', () => {
 
   for (const file of files) {
     const { services } = parse(readFileSync(file, 'utf8'), { merge: true });
+    test(`${file} publishes ports on this machine only, unless PUBLISH_ADDRESS says otherwise`, () => {
+      const ports = Object.values<Service>(services).flatMap(({ ports = [] }) => ports);
+      expect(ports.length).toBeGreaterThan(0);
+      for (const port of ports) expect(port).toMatch(/^(127\.0\.0\.1|\$\{PUBLISH_ADDRESS:-127\.0\.0\.1\}):/);
+    });
     const profiles = Object.values<Service>(services).flatMap(({ profiles = [] }) => profiles);
     for (const profile of new Set(['', ...profiles])) {
       testUnless(composeObstacle, `${file} ${profile && `with the profile ${profile}`}`, async () => {
@@ -48,6 +54,31 @@ describe('Compose accepts', () => {
       });
     }
   }
+});
+
+describe('docker-compose.yml', () => {
+  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true });
+
+  test('runs the service without privileges, and in a way that it can be stopped', () => {
+    const ours = Object.values<Service>(services).filter(({ image }) => image === services.store.image);
+    expect(ours.length).toBeGreaterThan(3);
+    const hardened = { init: true, read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] };
+    for (const service of ours) expect(service).toMatchObject(hardened);
+  });
+
+  test('starts nothing if the migration fails', () => {
+    expect(services.prepare.entrypoint).toEqual(['sh', '-ec']);
+  });
+
+  test('gives the store more time to stop than it takes', () => {
+    expect(Number.parseInt(services.store.stop_grace_period, 10) * 1000).toBeGreaterThan(
+      readConfig({}).shutdownTimeout,
+    );
+  });
+});
+
+test('the image is healthy only if it is ready', () => {
+  expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^HEALTHCHECK .*\n.*\/readyz`/m);
 });
 
 describe('the profile replicas', () => {

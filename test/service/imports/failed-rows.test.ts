@@ -163,3 +163,14 @@ test('an import of which PostgreSQL rejects too many rows ends at the one too ma
     await client.service.database.query('ALTER TABLE plants DROP CONSTRAINT no_firs');
   }
 });
+
+test.each(['?dryRun=true', '?atomic=true'])(
+  'a small import that stores nothing leaves no transaction open: %s',
+  async (query) => {
+    await client.service.post({ id: 1, name: 'Fir' });
+    await importPlants(numbered(1, 10), { query });
+    const open =
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+    expect(await client.service.database.query(open)).toEqual([]);
+  },
+);
