@@ -203,3 +203,12 @@ test('an observer can run a lookup in the context of the first request that wait
   pending[1]?.();
   expect(await Promise.all(outcomes)).toEqual([undefined, undefined, undefined]);
 });
+
+test('the token of a request under way is looked up again apart from unknown ones, even if it is no longer remembered', async () => {
+  const verify = createTokenVerifier({
+    tokens: { noteUse, findByHashes: async (hashes) => hashes.map((hash) => ({ ...tokenOf(''), hash })) },
+    limits: { tokens: limits, newTokens: { ...limits, queueItems: 0 } },
+  });
+  await expect(verify(generateTokenText())).rejects.toThrow();
+  expect(await verify(generateTokenText(), 'again')).toMatchObject({ state: 'valid' });
+});

@@ -29,6 +29,8 @@ test('code 1202: the method is not allowed; Allow lists those that are', async (
     const options = await service.agent.options(path);
     expect([options.status, options.headers.allow, options.text]).toEqual([204, allowed, '']);
   }
+  const wrong = await service.agent.post('/plants/1');
+  expect(wrong.headers['accept-patch']).toBe('application/merge-patch+json, application/json');
   expect((await service.agent.options('/plants/1')).headers['accept-patch']).toBe(
     'application/merge-patch+json, application/json',
   );

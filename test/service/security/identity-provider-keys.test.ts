@@ -196,9 +196,8 @@ describe('the keys of the identity provider', () => {
     for (const sub of ['bob', 'carol', 'dave'])
       expect((await send(await key.sign({ ...later, sub }))).status).toBe(200);
     expect(provider.state.requests).toHaveLength(2);
-    expect(service.log).toContainEqual(
-      expect.objectContaining({ level: 'warn', msg: 'could not refresh the keys of the identity provider' }),
-    );
+    const warnings = service.log.filter(({ msg }) => msg === 'could not refresh the keys of the identity provider');
+    expect(warnings).toEqual([expect.objectContaining({ level: 'warn' })]);
     passTime(86_400_000);
     expect((await send(await key.sign({ ...later, sub: 'erin' }))).status).toBe(503);
   });
