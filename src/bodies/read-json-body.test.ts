@@ -1,4 +1,6 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -65,4 +67,24 @@ test('a compressed body that waits to be parsed counts as what it may become', a
   const read = createBodyReader({ ...LIMITS, hold: (_response, { bytes }) => void held.push(bytes) });
   expect(await read(request, response, z.string())).toBe(value);
   expect(held).toEqual([1_048_576, 2 * (value.length + 2)]);
+});
+
+test('a body whose rest arrived while the process was busy is in time', async () => {
+  await using server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  await using socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n"fi');
+  const [request, response] = (await once(server, 'request')) as [Request, Response];
+  const timeout = 50;
+  const reading = createBodyReader({ ...LIMITS, timeout })(
+    request,
+    Object.assign(response, { locals: {} }),
+    z.string(),
+  );
+  // Read its first part, so that only the rest comes after the pause.
+  await once(request, 'data');
+  socket.write('rst"');
+  const end = performance.now() + 2 * timeout;
+  while (performance.now() < end);
+  expect(await reading).toBe('first');
 });
