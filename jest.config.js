@@ -24,6 +24,7 @@ export default {
     { ...onPostgres, displayName: 'attacks', testMatch: ['<rootDir>/test/attacks/*.test.ts'] },
   ],
   reporters: ['default', '<rootDir>/test/jest/list-skipped.js'],
+  testSequencer: '<rootDir>/test/jest/sequencer.js',
   randomize: true,
   // Tests create databases and start processes; some machines are slow. Jest ignores this in a project.
   testTimeout: 180_000,
