@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { query } from './postgres-server.ts';
 import { readSql } from './psql.ts';
-import { runCommand } from './store-process.ts';
+import { runProgram } from './run-program.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 /**
@@ -20,7 +20,7 @@ export const useRoles = () => {
     Object.assign(new URL(database.url), { username: role, password, pathname: `/${name}` }).href;
   const queryAs = (role: string, sql: string) => query(urlAs(role), sql);
   const commandAs = (role: string, ...words: string[]) =>
-    runCommand(words, { DATABASE_URL: urlAs(role), NODE_ENV: 'production' });
+    runProgram(words, { DATABASE_URL: urlAs(role), NODE_ENV: 'production' });
 
   beforeAll(async () => {
     Object.assign(database, await createTestDatabase({ migrated: false }));

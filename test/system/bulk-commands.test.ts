@@ -15,7 +15,7 @@ import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { NO_ROWS } from '../../src/imports/import.ts';
-import { runCommand } from '../support/store-process.ts';
+import { runProgram } from '../support/run-program.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
 const database = useTestDatabase();
@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const path = (name: string) => join(folder, name);
-const run = (...words: string[]) => runCommand(words, { DATABASE_URL: database.url });
+const run = (...words: string[]) => runProgram(words, { DATABASE_URL: database.url });
 const count = async () => Number((await database.query('SELECT count(*) AS count FROM plants'))[0]?.count);
 const insert = (count: number) =>
   database.query(`INSERT INTO plants

@@ -8,14 +8,14 @@ import { CONNECT_TIMEOUT } from '../../src/database/database.ts';
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { killChildren } from '../support/children.ts';
 import { lockTable, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
-import { runCommand } from '../support/store-process.ts';
+import { runProgram } from '../support/run-program.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
 const database = useTestDatabase();
 afterEach(killChildren);
 
-const run = (...words: string[]) => runCommand(words, { DATABASE_URL: database.url });
+const run = (...words: string[]) => runProgram(words, { DATABASE_URL: database.url });
 
 describe('a database that cannot be used: a one-line message', () => {
   const COMMANDS = [
@@ -29,7 +29,7 @@ describe('a database that cannot be used: a one-line message', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const DATABASE_URL = `postgresql://x:y@127.0.0.1:${port}/x`;
-    const { code, stderr } = await runCommand(command.split(' '), { DATABASE_URL, ...environment });
+    const { code, stderr } = await runProgram(command.split(' '), { DATABASE_URL, ...environment });
     server.close();
     expect(code).toBe(1);
     expect(stderr).toMatch(/^The database is not available: .+\n$/);
@@ -44,7 +44,7 @@ describe('a database that cannot be used: a one-line message', () => {
           `CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc`,
         );
         const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
-        const result = await runCommand(command.split(' '), { DATABASE_URL, PORT: '0', ...environment });
+        const result = await runProgram(command.split(' '), { DATABASE_URL, PORT: '0', ...environment });
         await database.administer(`DROP DATABASE ${name} WITH (FORCE)`);
         expect(result).toEqual({
           code: 1,
@@ -61,8 +61,8 @@ describe('a database that cannot be used: a one-line message', () => {
     writeFileSync(DATA_DIR, '');
     const results = [];
     for (const command of ['serve', 'migrate', 'token list'])
-      results.push(await runCommand(command.split(' '), { DATA_DIR }));
-    results.push(await runCommand(['migrate'], { DATA_DIR: join(DATA_DIR, 'in-it') }));
+      results.push(await runProgram(command.split(' '), { DATA_DIR }));
+    results.push(await runProgram(['migrate'], { DATA_DIR: join(DATA_DIR, 'in-it') }));
     rmSync(folder, { recursive: true });
     for (const { code, stderr } of results) {
       expect(code).toBe(1);
@@ -84,7 +84,7 @@ test.each(['migrate', 'token list', 'count', 'export -', 'import test/fixtures/s
     await once(server, 'listening');
     const far = { hostname: '127.0.0.1', port: String((server.address() as AddressInfo).port) };
     const DATABASE_URL = Object.assign(new URL(database.url), far).href;
-    expect(await runCommand(command.split(' '), { DATABASE_URL, REQUEST_TIMEOUT: '1s' })).toMatchObject({ code: 0 });
+    expect(await runProgram(command.split(' '), { DATABASE_URL, REQUEST_TIMEOUT: '1s' })).toMatchObject({ code: 0 });
     server.close();
   },
 );
@@ -96,7 +96,7 @@ describe('only migrate and serve migrate the database at DATABASE_URL', () => {
   test.each([['token list'], ['token create --name x'], ['token revoke x']])(
     '%s fails with a message',
     async (command) => {
-      const { code, stderr } = await runCommand(command.split(' '), {
+      const { code, stderr } = await runProgram(command.split(' '), {
         DATABASE_URL: empty.url,
         NODE_ENV: 'development',
       });
@@ -123,7 +123,7 @@ describe('a statement that fails is explained in a sentence', () => {
     ['_prisma_migrations', 'migrate'],
   ])('the table %s is locked: %s', async (table, command) => {
     const unlock = await lockTable(database.url, table);
-    const { code, stderr } = await runCommand(command.split(' '), limited());
+    const { code, stderr } = await runProgram(command.split(' '), limited());
     await unlock();
     const reason = 'Another transaction is in the way: canceling statement due to lock timeout.';
     expect([code, stderr]).toEqual([1, `${reason} Try again later.\n`]);
@@ -134,7 +134,7 @@ describe('a statement that fails is explained in a sentence', () => {
     const file = join(folder, 'plants.ndjson');
     writeFileSync(file, '{"id":1,"name":"Fir"}\n');
     const unlock = await lockTable(database.url, 'plants');
-    const importing = runCommand(['import', file], limited());
+    const importing = runProgram(['import', file], limited());
     await waitForBlocked(database, 'plants');
     await setTimeout(500);
     await unlock();
@@ -176,19 +176,19 @@ describe('a role that the database refuses: the message names the setting, role 
     `Check DATABASE_URL: role "${role}", database "${database.name}" at ${new URL(database.url).host}.`;
 
   test.each(COMMANDS)('that may not log in: %s', async (command) => {
-    const { code, stderr } = await runCommand(command.split(' '), { DATABASE_URL: urlAs('right') });
+    const { code, stderr } = await runProgram(command.split(' '), { DATABASE_URL: urlAs('right') });
     const reason = `The database is not available: role "${role}" is not permitted to log in.`;
     expect([code, stderr]).toEqual([1, `${reason} ${target()}\n`]);
   });
 
   test('that needs a password which is missing', async () => {
-    const { stderr } = await runCommand(['migrate'], { DATABASE_URL: urlAs('') });
+    const { stderr } = await runProgram(['migrate'], { DATABASE_URL: urlAs('') });
     expect(stderr).toContain(` (a password is needed, in the URL or PGPASSWORD). ${target()}\n`);
   });
 
   test.each(COMMANDS.slice(0, 4))('that lacks privileges: %s', async (command) => {
     await database.administer(`ALTER ROLE ${role} LOGIN`);
-    const { code, stderr } = await runCommand(command.split(' '), { DATABASE_URL: urlAs('right') });
+    const { code, stderr } = await runProgram(command.split(' '), { DATABASE_URL: urlAs('right') });
     await database.administer(`ALTER ROLE ${role} NOLOGIN`);
     expect([code, stderr]).toEqual([1, expect.stringContaining('permission denied for table ')]);
     expect(stderr).toContain(target());
@@ -200,7 +200,7 @@ test('the embedded PostgreSQL refuses: the message names it and its log', async 
   const { release } = await leaseEmbeddedPostgres(folder);
   try {
     writeFileSync(join(folder, 'postgres-password'), 'wrong');
-    const { code, stderr } = await runCommand(['token', 'list'], { DATA_DIR: folder });
+    const { code, stderr } = await runProgram(['token', 'list'], { DATA_DIR: folder });
     expect([code, stderr]).toEqual([
       1,
       'The database is not available: password authentication failed for user "plant_store". ' +

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { killChildren } from '../support/children.ts';
+import { runProgram } from '../support/run-program.ts';
 import { runCommand } from '../support/store-process.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
@@ -10,7 +11,7 @@ afterEach(killChildren);
 const run = (setting: string, ...words: string[]) => {
   const url = new URL(database.url);
   url.searchParams.set('options', `-c ${setting}`);
-  return runCommand(words, { DATABASE_URL: url.href });
+  return runProgram(words, { DATABASE_URL: url.href });
 };
 
 test('a server that is read-only is not one that cannot be reached', async () => {
@@ -57,7 +58,7 @@ test.each([
   'sslmode=verify-ca&uselibpqcompat=true',
 ])('a parameter of the URL that the driver cannot use is explained in a sentence: %s', async (parameters) => {
   const [url] = database.url.split('?');
-  const { code, stderr } = await runCommand(['token', 'list'], { DATABASE_URL: `${url}?${parameters}` });
+  const { code, stderr } = await runProgram(['token', 'list'], { DATABASE_URL: `${url}?${parameters}` });
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^DATABASE_URL cannot be used: .*\n$/)]);
 });
 

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { createPostgresServer } from '../support/postgres-server.ts';
-import { runCommand, startStore } from '../support/store-process.ts';
+import { runProgram } from '../support/run-program.ts';
+import { startStore } from '../support/store-process.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 
 /** How often each of the two is killed. `KILLS=30` takes a few minutes. */
@@ -19,8 +20,8 @@ test.each(['the service', 'PostgreSQL'])(
     const postgres = await createPostgresServer({ folder: folder.path, name: 'killed' });
     await postgres.start();
     const environment = { DATA_DIR: folder.path, DATABASE_URL: postgres.url };
-    expect(await runCommand(['migrate'], environment)).toMatchObject({ code: 0 });
-    const { stdout } = await runCommand(['token', 'create', '--name', 'test'], environment);
+    expect(await runProgram(['migrate'], environment)).toMatchObject({ code: 0 });
+    const { stdout } = await runProgram(['token', 'create', '--name', 'test'], environment);
     let store = await startStore(environment);
 
     /** Sends plants with the ids behind `first`. @returns undefined if there was no response */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { runCommand, startStore } from '../support/store-process.ts';
+import { runProgram } from '../support/run-program.ts';
+import { startStore } from '../support/store-process.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { useRoles } from '../support/use-roles.ts';
@@ -70,7 +71,7 @@ test('a role that may create tables, but no extensions, migrates an empty databa
   const empty = await createTestDatabase({ migrated: false });
   await empty.query(`GRANT CREATE ON SCHEMA public TO ${server}`);
   const DATABASE_URL = urlAs(server, empty.name);
-  const { code, stderr } = await runCommand(['migrate'], { DATABASE_URL, DATA_DIR: folder.path });
+  const { code, stderr } = await runProgram(['migrate'], { DATABASE_URL, DATA_DIR: folder.path });
   await empty.drop();
   expect([code, stderr]).toEqual([0, '']);
 });
@@ -84,7 +85,7 @@ describe('a role that may not apply the missing migrations: an error message, an
       const empty = await createTestDatabase({ migrated: false });
       await empty.query('REVOKE CREATE ON SCHEMA public FROM PUBLIC');
       const url = urlAs(server, empty.name);
-      const { code, stderr } = await runCommand([command], { DATABASE_URL: url, DATA_DIR: folder.path, PORT: '0' });
+      const { code, stderr } = await runProgram([command], { DATABASE_URL: url, DATA_DIR: folder.path, PORT: '0' });
       await empty.drop();
       expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
     },

@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { freePort } from '../../src/embedded-postgres/cluster.ts';
 import { killChildren } from '../support/children.ts';
-import { runCommand, serve } from '../support/store-process.ts';
+import { runProgram } from '../support/run-program.ts';
+import { serve } from '../support/store-process.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -21,7 +22,7 @@ test.each([
   await database.administer(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' ${locale}`);
   try {
     const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
-    expect(await runCommand(['migrate'], { DATABASE_URL })).toMatchObject({ code: 0, stderr: '' });
+    expect(await runProgram(['migrate'], { DATABASE_URL })).toMatchObject({ code: 0, stderr: '' });
     const environment = { NODE_ENV: 'production', DATABASE_URL, PORT: String(await freePort()) };
     const { process: store } = await serve({ environment, stdout: 'pipe' });
     let output = '';

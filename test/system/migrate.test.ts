@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { afterEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { killChildren } from '../support/children.ts';
+import { runProgram } from '../support/run-program.ts';
 import { runCommand, spawnCommand } from '../support/store-process.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -9,10 +10,11 @@ import { waitUntil } from '../support/wait-until.ts';
 afterEach(killChildren);
 const database = useTestDatabase({ migrated: false, each: true });
 
-const migrate = (url = database.url) => runCommand(['migrate'], { DATABASE_URL: url, NODE_ENV: 'production' });
+const migrate = (url = database.url) => runProgram(['migrate'], { DATABASE_URL: url, NODE_ENV: 'production' });
 
 test('four concurrent runs migrate once', async () => {
-  const results = await Promise.all([migrate(), migrate(), migrate(), migrate()]);
+  const environment = { DATABASE_URL: database.url, NODE_ENV: 'production' };
+  const results = await Promise.all(Array.from({ length: 4 }, () => runCommand(['migrate'], environment)));
   expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   expect(results.filter(({ stdout }) => stdout.startsWith('Applied')).length).toBe(1);
   expect(await database.query('SELECT migration_name FROM _prisma_migrations GROUP BY 1 HAVING count(*) > 1')).toEqual(
@@ -270,7 +272,7 @@ test('a database with the migrations from before 1.0 has all that this release n
     );
   await database.query('CREATE EXTENSION pg_trgm');
   await database.query('CREATE INDEX plants_name_idx ON plants USING gin (name gin_trgm_ops)');
-  const run = (...words: string[]) => runCommand(words, { DATABASE_URL: database.url, NODE_ENV: 'production' });
+  const run = (...words: string[]) => runProgram(words, { DATABASE_URL: database.url, NODE_ENV: 'production' });
   expect(await migrate()).toMatchObject({ code: 0, stdout: 'Nothing to apply.\n' });
   expect((await run('search-index', 'status')).stdout).toMatch(/^There is a search index of /);
   expect((await run('token', 'create', '--name', 'alice')).code).toBe(0);
@@ -283,7 +285,7 @@ test.each([
   ['no such database', (url: URL) => Object.assign(url, { pathname: '/nothing' })],
   ['no such host', (url: URL) => Object.assign(url, { hostname: 'nothing.invalid' })],
 ])('%s: a one-line message', async (_title, change) => {
-  const { code, stderr } = await runCommand(['migrate'], { DATABASE_URL: change(new URL(database.url)).href });
+  const { code, stderr } = await runProgram(['migrate'], { DATABASE_URL: change(new URL(database.url)).href });
   expect(code).toBe(1);
   expect(stderr).toMatch(/^The database is not available: .+\n$/);
 });

@@ -7,8 +7,8 @@ import { killChildren } from '../support/children.ts';
 import { lockTable } from '../support/lock-table.ts';
 import { pgbouncerObstacle, pgbouncerVersion, startPgbouncer } from '../support/pgbouncer.ts';
 import { readSql } from '../support/psql.ts';
+import { runProgram } from '../support/run-program.ts';
 import { describeUnless } from '../support/skip.ts';
-import { runCommand } from '../support/store-process.ts';
 import { makeTemporaryFolder, removeDataFolder } from '../support/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -33,7 +33,7 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
     await database.query(`ALTER ROLE ${role} PASSWORD '${password}'`);
     direct = Object.assign(new URL(database.url), { username: role, password }).href;
     pgbouncer = await startPgbouncer(direct, folder);
-    const created = await runCommand(['token', 'create', '--name', 'alice'], { DATABASE_URL: pgbouncer.url });
+    const created = await runProgram(['token', 'create', '--name', 'alice'], { DATABASE_URL: pgbouncer.url });
     token = created.stdout.trim();
     expect([created.code, created.stderr]).toEqual([0, expect.stringContaining('Save this token')]);
   });
@@ -101,7 +101,7 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
       expect(others()).toEqual([expect.stringContaining('imports need DIRECT_URL')]);
     });
     expect(await database.query('SELECT count(*)::int AS keys FROM rate_limits')).toEqual([{ keys: 1 }]);
-    const { stdout } = await runCommand(['token', 'list'], { DATABASE_URL: pgbouncer.url });
+    const { stdout } = await runProgram(['token', 'list'], { DATABASE_URL: pgbouncer.url });
     expect(stdout).toMatch(/^alice +valid/m);
   });
 
@@ -113,7 +113,7 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
       expect(await callOn(store)('GET', '/plants/export')).toEqual([200, expect.stringContaining(row)]);
     });
     const environment = { DATABASE_URL: pgbouncer.url, DIRECT_URL: database.url };
-    const run = async (...words: string[]) => (await runCommand(words, environment)).stdout;
+    const run = async (...words: string[]) => (await runProgram(words, environment)).stdout;
     expect(await run('migrate')).toBe('Nothing to apply.\n');
     expect(await run('search-index', 'create')).toBe('Created the search index.\n');
     expect(await run('search-index', 'drop')).toBe('Dropped the search index.\n');
@@ -125,7 +125,7 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
     [['search-index', 'drop'], 'Changing the search index'],
     [['import', '-'], 'Importing'],
   ])('%j without DIRECT_URL says that it needs it', async (words, task) => {
-    const { code, stderr } = await runCommand(words, { DATABASE_URL: pgbouncer.url });
+    const { code, stderr } = await runProgram(words, { DATABASE_URL: pgbouncer.url });
     const message = `${task} needs a session, and DATABASE_URL goes through a pooler (pgbouncer=true). Set DIRECT_URL`;
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
   });
@@ -138,7 +138,7 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
   ])('a role whose %s is %i ms is refused, and what it says to run helps', async (setting, timeout) => {
     await database.query(`ALTER ROLE ${role} SET ${setting} = ${timeout}`);
     await pgbouncer.command('RECONNECT');
-    const { code, stderr } = await runCommand(['serve'], { DATABASE_URL: pgbouncer.url, NODE_ENV: 'production' });
+    const { code, stderr } = await runProgram(['serve'], { DATABASE_URL: pgbouncer.url, NODE_ENV: 'production' });
     expect([code, stderr]).toEqual([1, expect.stringContaining(`a ${setting} of ${timeout} ms`)]);
     const [, statements = ''] = /run: (.*;) and in the console/.exec(stderr) ?? [];
     await database.query(statements);
@@ -199,7 +199,7 @@ describeUnless(pgbouncerObstacle, `behind ${pgbouncerVersion} in transaction mod
     const DATABASE_URL = pgbouncer.url.replace('pgbouncer=true', '');
     const advice = expect.stringMatching(/A pooler refuses time limits: add \?pgbouncer=true .*set DIRECT_URL/);
     for (const command of ['migrate', 'token list', 'serve'])
-      expect(await runCommand(command.split(' '), { DATABASE_URL })).toMatchObject({ code: 1, stderr: advice });
+      expect(await runProgram(command.split(' '), { DATABASE_URL })).toMatchObject({ code: 1, stderr: advice });
     await pgbouncer.command("SET ignore_startup_parameters = 'statement_timeout, lock_timeout'");
     await withStore({ DATABASE_URL }, () =>
       waitUntil('the warning', () => /"warn".*a pooler drops time limits/.test(readFileSync(logFile, 'utf8'))),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { killChildren } from '../support/children.ts';
 import { query } from '../support/postgres-server.ts';
+import { runProgram } from '../support/run-program.ts';
 import { cleanEnvironment, runCommand } from '../support/store-process.ts';
 import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -25,7 +26,7 @@ const at = (parameters: Record<string, string>, url = database.url) => {
 };
 
 /** Runs a command in production, where nothing is migrated by the way. */
-const run = (url: string, ...words: string[]) => runCommand(words, { DATABASE_URL: url, NODE_ENV: 'production' });
+const run = (url: string, ...words: string[]) => runProgram(words, { DATABASE_URL: url, NODE_ENV: 'production' });
 
 const migrate = async (url: string) => expect(await run(url, 'migrate')).toMatchObject({ code: 0, stderr: '' });
 
@@ -223,7 +224,7 @@ describe('refused at the start, by every command', () => {
   ])('a DIRECT_URL with another schema, %s', async (_title, own, direct) => {
     for (const command of COMMANDS) {
       const environment = { DATABASE_URL: at(own), DIRECT_URL: at(direct), NODE_ENV: 'production' };
-      expect(await runCommand(command.split(' '), environment)).toMatchObject({
+      expect(await runProgram(command.split(' '), environment)).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(
           /^DATABASE_URL uses the schema "\w+", and DIRECT_URL "\w+"\. They must agree.*\n$/,

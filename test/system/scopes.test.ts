@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { runCommand } from '../support/store-process.ts';
+import { runProgram } from '../support/run-program.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
 const service = useTestService();
@@ -19,7 +19,7 @@ const refused = {
 };
 
 const createToken = (...words: string[]) =>
-  runCommand(['token', 'create', ...words], { DATABASE_URL: service.database.url });
+  runProgram(['token', 'create', ...words], { DATABASE_URL: service.database.url });
 
 describe('a token created on the command line', () => {
   test('without --scope has both scopes and may write', async () => {

@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { afterEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { killChildren } from '../support/children.ts';
-import { runCommand, spawnCommand } from '../support/store-process.ts';
+import { runProgram } from '../support/run-program.ts';
+import { spawnCommand } from '../support/store-process.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -10,7 +11,7 @@ afterEach(killChildren);
 const database = useTestDatabase({ each: true });
 
 const searchIndex = (command: string, url = database.url) =>
-  runCommand(['search-index', command], { DATABASE_URL: url, NODE_ENV: 'production' });
+  runProgram(['search-index', command], { DATABASE_URL: url, NODE_ENV: 'production' });
 const indexes = () =>
   database.query("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('plants_name_idx')");
 const drift = () =>
@@ -167,7 +168,7 @@ test('of a database where the index lacks letters, create says so', async () => 
   await database.administer(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' ${locale}`);
   try {
     const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
-    expect((await runCommand(['migrate'], { DATABASE_URL })).code).toBe(0);
+    expect((await runProgram(['migrate'], { DATABASE_URL })).code).toBe(0);
     const { code, stderr } = await searchIndex('create', DATABASE_URL);
     expect([code, stderr]).toEqual([
       0,

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { runProgram } from '../support/run-program.ts';
 import { describeUnless } from '../support/skip.ts';
 import { ROUNDED, SAVED, SAVED_PLANTS, saveSpreadsheets, spreadsheetObstacle } from '../support/spreadsheets.ts';
-import { runCommand } from '../support/store-process.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
 jest.setTimeout(300_000);
@@ -13,7 +13,7 @@ describeUnless(spreadsheetObstacle, 'plant-store import of files that LibreOffic
   let folder: string;
   const database = useTestDatabase();
   const run = (name: string, ...options: string[]) =>
-    runCommand(['import', join(folder, name), ...options], { DATABASE_URL: database.url });
+    runProgram(['import', join(folder, name), ...options], { DATABASE_URL: database.url });
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'plant-store-spreadsheets-'));
     saveSpreadsheets(folder);

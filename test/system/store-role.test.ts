@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { query } from '../support/postgres-server.ts';
 import { psqlObstacle } from '../support/psql.ts';
+import { runProgram } from '../support/run-program.ts';
 import { testUnless } from '../support/skip.ts';
-import { cleanEnvironment, runCommand } from '../support/store-process.ts';
+import { cleanEnvironment } from '../support/store-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { useRoles } from '../support/use-roles.ts';
 
@@ -26,7 +27,7 @@ describe('deploy/postgres/store-role.sql refuses, and changes nothing', () => {
   });
   const migrate = async (role = owner) => {
     const DATABASE_URL = urlAs(role, another.name);
-    expect(await runCommand(['migrate'], { DATABASE_URL, NODE_ENV: 'production' })).toMatchObject({ code: 0 });
+    expect(await runProgram(['migrate'], { DATABASE_URL, NODE_ENV: 'production' })).toMatchObject({ code: 0 });
   };
   const exists = async () => (await another.query('SELECT FROM pg_roles WHERE rolname = $1', [other])).length > 0;
 
@@ -114,7 +115,7 @@ test('store-role.sql leaves tables of others in the schema alone, and grants tho
   url.searchParams.set('schema', 'My Garden');
   try {
     await queryAs(owner, roleFile);
-    expect(await runCommand(['migrate'], { DATABASE_URL: url.href })).toMatchObject({ code: 0 });
+    expect(await runProgram(['migrate'], { DATABASE_URL: url.href })).toMatchObject({ code: 0 });
     await queryAs(owner, `SET search_path = "My Garden"; ${roleFile}`);
     await queryAs(server, 'SELECT FROM "My Garden".plants');
     await expect(queryAs(server, 'SELECT FROM of_another')).rejects.toThrow('permission denied');

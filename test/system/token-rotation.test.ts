@@ -3,7 +3,8 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { killChildren } from '../support/children.ts';
-import { runCommand, spawnCommand } from '../support/store-process.ts';
+import { runProgram } from '../support/run-program.ts';
+import { spawnCommand } from '../support/store-process.ts';
 import { useTestService } from '../support/use-test-service.ts';
 
 const service = useTestService();
@@ -16,7 +17,7 @@ let environment: Record<string, string>;
 beforeAll(() => {
   environment = { DATABASE_URL: service.database.url };
 });
-const run = (...words: string[]) => runCommand(words, environment);
+const run = (...words: string[]) => runProgram(words, environment);
 const create = async (name: string, ...words: string[]) =>
   (await run('token', 'create', '--name', name, ...words)).stdout.trim();
 const rotate = async (name: string, ...words: string[]) => (await run('token', 'rotate', name, ...words)).stdout.trim();
@@ -124,8 +125,7 @@ describe('token delete', () => {
 
   test('refuses a token that is not revoked, and an unknown name', async () => {
     const token = await create('kept');
-    const messages = ['kept', 'nobody'].map((name) => run('token', 'delete', name));
-    expect(await Promise.all(messages)).toEqual([
+    expect([await run('token', 'delete', 'kept'), await run('token', 'delete', 'nobody')]).toEqual([
       { code: 1, stdout: '', stderr: 'The token "kept" is not revoked. Revoke it first.\n' },
       { code: 1, stdout: '', stderr: 'There is no token named "nobody".\n' },
     ]);

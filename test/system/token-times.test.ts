@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDatabase, createPool } from '../../src/database/database.ts';
 import { SCOPES, tokenState } from '../../src/tokens/token.ts';
 import { createTokenRepository, type TokenRepository } from '../../src/tokens/token-repository.ts';
-import { runCommand } from '../support/store-process.ts';
+import { runProgram } from '../support/run-program.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 
@@ -75,7 +75,7 @@ describe.each(SETTINGS)('with %s', (_title, settings) => {
   });
 });
 
-const command = (...words: string[]) => runCommand(words, { DATABASE_URL: database.url });
+const command = (...words: string[]) => runProgram(words, { DATABASE_URL: database.url });
 
 test('the commands agree on a database with another time zone and date style', async () => {
   await set({ timezone: "'America/New_York'", datestyle: "'German'" });
