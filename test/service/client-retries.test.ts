@@ -13,7 +13,7 @@ const service = useTestService();
 describe('retries', () => {
   const body = { id: 1n, name: 'Fir' };
   /** A client whose attempts have these outcomes, then those of the service. Pauses take no time. */
-  const createRetrying = (outcomes: (Response | Error | 'lost')[]) => {
+  const createRetrying = (outcomes: (Response | Error | 'lost')[], random = 1) => {
     const sent: { key: string | null; body: string }[] = [];
     const pauses: number[] = [];
     const attempt = async (request: Request) => {
@@ -26,7 +26,7 @@ describe('retries', () => {
       return response;
     };
     const pause = async (milliseconds: number) => void pauses.push(milliseconds);
-    const retrying = createRetryingFetch({ fetch: attempt, pause, random: () => 1 });
+    const retrying = createRetryingFetch({ fetch: attempt, pause, random: () => random });
     const { baseUrl, token } = service;
     return { sent, pauses, plants: createPlantClient({ baseUrl, token, fetch: retrying, retry: false }) };
   };
@@ -52,6 +52,12 @@ describe('retries', () => {
     const { plants, sent } = createRetrying([new Response(cut, { headers: { 'Content-Type': 'application/json' } })]);
     expect((await plants.POST('/plants', { body: { id: 77n, name: 'Fir' } })).data).toEqual({ name: 'Fir' });
     expect(sent).toHaveLength(2);
+  });
+
+  test('half of a pause is random, but none of the time that the service asks for', async () => {
+    const { plants, pauses } = createRetrying([answer(503), answer(429, { 'Retry-After': '7' })], 0);
+    await plants.GET('/plants');
+    expect(pauses).toEqual([125, 7250]);
   });
 
   test('an import is sent once: the service ignores its key', async () => {
@@ -115,6 +121,21 @@ describe('retries', () => {
       keys.length = 0;
     }
   });
+});
+
+test('an export is passed on before all of it is there', async () => {
+  let chunks = 0;
+  const body = new ReadableStream({
+    pull: (controller) => {
+      controller.enqueue(new Uint8Array(1));
+      if (++chunks === 100) controller.close();
+    },
+  });
+  const url = 'http://127.0.0.1:1/plants/export';
+  const response = Object.defineProperty(new Response(body), 'url', { value: url });
+  const retryingFetch = createRetryingFetch({ fetch: async () => response });
+  expect(await retryingFetch(new Request(url))).toBe(response);
+  expect(chunks).toBeLessThan(100);
 });
 
 test('a signal that is aborted while a response is dropped ends the pause after it', async () => {
