@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { query } from '../support/postgres-server.ts';
 import { psqlObstacle } from '../support/psql.ts';
 import { runProgram } from '../support/run-program.ts';
 import { testUnless } from '../support/skip.ts';
 import { cleanEnvironment } from '../support/store-process.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { useRoles } from '../support/use-roles.ts';
 
@@ -125,10 +127,16 @@ test('store-role.sql leaves tables of others in the schema alone, and grants tho
 });
 
 describe('bin/store-role.js', () => {
-  const storeRole = (environment: Record<string, string>) =>
-    spawnSync(process.execPath, ['bin/store-role.js'], { encoding: 'utf8', env: cleanEnvironment(environment) });
+  const storeRole = (environment: Record<string, string>, ...files: string[]) => {
+    const env = cleanEnvironment(environment);
+    return spawnSync(process.execPath, ['bin/store-role.js', ...files], { encoding: 'utf8', env });
+  };
   const verifierOf = async () =>
     (await database.query("SELECT rolpassword FROM pg_authid WHERE rolname = 'plant_store_server'"))[0]?.rolpassword;
+  /** Gives each host two addresses, as localhost often has. If none can be reached, the error has no message. */
+  const addresses = "[{ address: '127.0.0.1', family: 4 }, { address: '::1', family: 6 }]";
+  const lookup = `(name, options, found) => found(null, ${addresses})`;
+  const twoAddresses = `--import=data:text/javascript,${encodeURIComponent(`import dns from 'node:dns'; dns.lookup = ${lookup}`)}`;
   /** The role belongs to the whole server. */
   afterAll(async () => {
     await database.query('DROP OWNED BY plant_store_server');
@@ -138,7 +146,7 @@ describe('bin/store-role.js', () => {
   test('sets the password, which the server never sees', async () => {
     // The number of iterations shows who made the verifier.
     await database.administer(`ALTER ROLE ${owner} SET scram_iterations = 5000`);
-    const secret = `a'b"\\ \u00a0ﬁ${randomBytes(8).toString('hex')}`;
+    const secret = `a'b"\\ \u00a0ﬁ\u00ad${randomBytes(8).toString('hex')}`;
     const { status, stderr } = storeRole({ DATABASE_URL: urlAs(owner), STORE_PASSWORD: secret });
     expect([status, stderr]).toEqual([0, '']);
     expect(await verifierOf()).toMatch(/^SCRAM-SHA-256\$4096:[\w+/=]{24}\$[\w+/=]{44}:[\w+/=]{44}$/);
@@ -149,6 +157,21 @@ describe('bin/store-role.js', () => {
     await expect(query(url.href, 'SELECT')).rejects.toThrow('password authentication failed');
   });
 
+  test('then runs the files that it is given, without the commands of psql', async () => {
+    const folder = makeTemporaryFolder();
+    const file = join(folder, 'more.sql');
+    writeFileSync(file, "\\set ON_ERROR_STOP 1\nCOMMENT ON TABLE plants IS 'of the file'");
+    try {
+      const environment = { DATABASE_URL: urlAs(owner), STORE_PASSWORD: 'x' };
+      expect(storeRole(environment, relative('.', file))).toMatchObject({ status: 0, stderr: '' });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    expect(await database.query("SELECT obj_description('plants'::regclass) AS comment")).toEqual([
+      { comment: 'of the file' },
+    ]);
+  });
+
   test.each([
     ['no password', { STORE_PASSWORD: '' }, /^STORE_PASSWORD is not set\..*\n$/],
     ['no URL', { DATABASE_URL: '' }, /^DATABASE_URL is not set\..*\n$/],
@@ -157,6 +180,7 @@ describe('bin/store-role.js', () => {
       { DATABASE_URL: 'postgresql://o:12/secretpart@h/d' },
       /\nDATABASE_URL is wrong/,
     ],
+    ['no database', { DATABASE_URL: 'postgresql://o@h:1/d', NODE_OPTIONS: twoAddresses }, /^ECONNREFUSED\n$/],
     ['a wrong role', { DATABASE_URL: 'server' }, /does not own the tables\.\nConnect as /],
   ])('%s: exit code 1, and the password stays', async (_title, environment: Record<string, string>, message) => {
     const before = await verifierOf();
