@@ -21,6 +21,7 @@ test('npm start prints its URL and a curl command that stores a plant', async ()
   const store = await startStore({ DATA_DIR: folder.path });
   expect(store.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   expect(store.token).toMatch(/^plant_[\w-]{43}$/);
+  expect(store.output.text).not.toContain('"level":"warn"');
   const { stdout } = await promisify(execFile)('sh', ['-c', store.curl]);
   expect(stdout).toBe('{"name":"Fir","tag":"Abies"}');
   const headers = { Authorization: `Bearer ${store.token}`, 'Content-Type': 'application/json' };

@@ -92,7 +92,7 @@ describe('plant-store export', () => {
       { plants export --format csv /dev/stdout; echo later; } >>"$0/all.csv"
       plants import "$0/rows.ndjson" --errors /dev/stderr 2>>"$0/log"
       plants import "$0/rows.ndjson" --json --errors /dev/stdout >"$0/errors"
-      plants import /dev/fd/3 --format csv --on-conflict skip 3<"$0/all.csv" >"$0/summary" 2>&1
+      plants import /dev/fd/3 --format csv --errors=/dev/fd/4 3<"$0/all.csv" 4>"$0/none" >"$0/summary" 2>&1
     `;
     const env = { ...process.env, DATABASE_URL: database.url };
     await promisify(execFile)('sh', ['-c', script, folder], { env }).catch(() => {});
@@ -207,7 +207,10 @@ describe('plant-store import', () => {
       const said = `error: --errors ${path(errors)} would overwrite a file to import; name another file\n`;
       expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
     }
-    expect([readFileSync(path('a.ndjson'), 'utf8'), await count()]).toEqual([ndjson([1]), 0]);
+    const script = 'node bin/plant-store.js import - --format ndjson --errors "$0" <"$0"';
+    const env = { ...process.env, DATABASE_URL: database.url };
+    const { code } = await promisify(execFile)('sh', ['-c', script, path('a.ndjson')], { env }).catch((error) => error);
+    expect([code, readFileSync(path('a.ndjson'), 'utf8'), await count()]).toEqual([2, ndjson([1]), 0]);
   });
 
   test('reads JSON arrays', async () => {

@@ -62,6 +62,8 @@ describeUnless(await findObstacle(), 'sslmode=verify-full', () => {
     expect((await run(url, stranger)).stderr).toMatch(unknown);
     const other = urlWith({ hostname: '127.0.0.1' }, { sslmode: 'require', sslrootcert: 'system' });
     expect((await run(other, authority)).stderr).toMatch(/^The database is not available: .*altnames/);
+    const direct = { DATABASE_URL: urlWith({}, { sslmode: 'no-verify' }), DIRECT_URL: url, SSL_CERT_FILE: authority };
+    expect(await runCommand(['migrate'], { ...direct, NODE_ENV: 'production' })).toMatchObject({ code: 0 });
     const own = { DATABASE_URL: url, STORE_PASSWORD: 'x' };
     const updateRole = (SSL_CERT_FILE: string) =>
       spawnSync(process.execPath, ['bin/store-role.js'], {
