@@ -65,3 +65,15 @@ test('two migrations at once do not disturb each other, even if the role ends id
     await other.end();
   }
 });
+
+test('a migration tries again after a deadlock', async () => {
+  // What a sequence counts is not undone with the transaction.
+  await database.query(`
+    CREATE SEQUENCE attempts;
+    CREATE FUNCTION refuse_once() RETURNS event_trigger LANGUAGE plpgsql AS
+      'BEGIN IF nextval(''attempts'') = 1 THEN RAISE deadlock_detected; END IF; END';
+    CREATE EVENT TRIGGER refuse_once ON ddl_command_start WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION refuse_once()`);
+  const said: string[] = [];
+  expect(await migrate(database.url, (message) => said.push(message))).not.toEqual([]);
+  expect(said).toEqual([expect.stringMatching(/^The migration waits for other transactions/)]);
+});

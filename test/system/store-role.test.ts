@@ -3,6 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { readConfig } from '../../src/config/config.ts';
+import { assertTimeLimits } from '../../src/database/check-databases.ts';
+import { inspectDatabase } from '../../src/database/inspect-database.ts';
+import { limitRequests } from '../../src/request-limits.ts';
 import { query } from '../support/postgres-server.ts';
 import { psqlObstacle } from '../support/psql.ts';
 import { runProgram } from '../support/run-program.ts';
@@ -78,6 +82,17 @@ describe('deploy/postgres/store-role.sql refuses, and changes nothing', () => {
     await run(owner);
   });
 
+  test('a schema that another role owns, and whose tables the role of the service could not reach', async () => {
+    await another.query('ALTER SCHEMA public OWNER TO CURRENT_USER; REVOKE ALL ON SCHEMA public FROM PUBLIC');
+    await another.query(`GRANT USAGE, CREATE ON SCHEMA public TO ${owner}`);
+    await migrate();
+    await expect(run(owner)).rejects.toMatchObject({
+      message: expect.stringMatching(/may not use the schema public/),
+      hint: expect.stringContaining(`GRANT USAGE ON SCHEMA public TO ${other}`),
+    });
+    expect(await exists()).toBe(false);
+  });
+
   test('a role of the service that could act as the owner', async () => {
     await migrate();
     await database.administer(`CREATE ROLE ${other} LOGIN; GRANT ${owner} TO ${other}`);
@@ -101,6 +116,8 @@ describe('deploy/postgres/store-role.sql refuses, and changes nothing', () => {
       message: expect.stringMatching(/may not connect to the database/),
       hint: expect.stringContaining(`GRANT CONNECT, TEMPORARY ON DATABASE ${name} TO ${other}`),
     });
+    await another.administer(`GRANT CONNECT ON DATABASE ${name} TO PUBLIC`);
+    await expect(run(owner)).rejects.toThrow(/may not create temporary tables in it/);
     await another.administer(`ALTER DATABASE ${name} OWNER TO ${owner}`);
     await run(owner);
     for (const privilege of ['CONNECT', 'TEMPORARY'])
@@ -124,6 +141,12 @@ test('store-role.sql leaves tables of others in the schema alone, and grants tho
   } finally {
     await database.query('DROP TABLE of_another; DROP SCHEMA "My Garden" CASCADE');
   }
+});
+
+test('store-role.sql gives the role time limits with which the service starts behind a pooler', async () => {
+  const url = `${urlAs(server)}?pgbouncer=true`;
+  const { statementTimeout } = limitRequests(readConfig({ DATABASE_URL: url }));
+  assertTimeLimits({ url, ...(await inspectDatabase(url)) }, statementTimeout);
 });
 
 describe('bin/store-role.js', () => {
