@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { killChildren } from '../support/children.ts';
@@ -97,6 +100,23 @@ test.each(['SIGINT', 'SIGKILL'] as const)(
   },
 );
 
+test('Ctrl-C does not end a drop, which would leave an incomplete index', async () => {
+  await searchIndex('create');
+  const snapshot = await openSnapshot();
+  const dropping = spawnCommand(['search-index', 'drop'], { DATABASE_URL: database.url });
+  const ended = Promise.all([once(dropping, 'exit'), text(dropping.stdout as Readable)]);
+  try {
+    await waitUntil('the drop', async () => (await indexes())[0]?.indisvalid === false);
+    dropping.kill('SIGINT');
+    // Until long after the signal.
+    expect(await searchIndex('status')).toMatchObject({ stdout: expect.stringContaining('incomplete') });
+  } finally {
+    await snapshot.end();
+  }
+  expect(await ended).toEqual([[0, null], 'Dropped the search index.\n']);
+  expect(await indexes()).toEqual([]);
+});
+
 test('a creation that an administrator cancels says what it leaves', async () => {
   const snapshot = await openSnapshot();
   try {
@@ -162,18 +182,34 @@ test('says how to install the extension if the owner may not', async () => {
   }
 });
 
-test('of a database where the index lacks letters, create says so', async () => {
+test('the extension may be in any schema', async () => {
+  await database.query('CREATE SCHEMA "My Extensions"; CREATE EXTENSION pg_trgm SCHEMA "My Extensions"');
+  expect(await searchIndex('create')).toMatchObject({ code: 0, stdout: 'Created the search index.\n' });
+});
+
+test('an index of that name on a table of another program is not taken for it', async () => {
+  await database.query('CREATE SCHEMA shop; CREATE TABLE shop.goods (name text)');
+  await database.query('CREATE INDEX plants_name_idx ON shop.goods (name)');
+  await database.administer(`ALTER DATABASE ${database.name} SET search_path = shop, public`);
+  expect((await searchIndex('status')).stdout).toMatch(/^There is no search index\./);
+  expect(await searchIndex('drop')).toMatchObject({ code: 0, stdout: 'There is no search index.\n' });
+  expect(await database.query("SELECT to_regclass('shop.plants_name_idx') AS name")).toEqual([
+    { name: 'shop.plants_name_idx' },
+  ]);
+});
+
+test.each([
+  ["LOCALE_PROVIDER icu ICU_LOCALE 'und' LOCALE 'C'", /^LC_CTYPE of the database is C, .* 'C\.UTF-8' has all\.\n$/],
+  // Searches know no other letters either, and the start of the service says so.
+  ["LOCALE_PROVIDER libc LOCALE 'C'", /^$/],
+])('of a database where only the index lacks letters, create says so: %s', async (locale, said) => {
   const name = `${database.name}_letters`;
-  const locale = "LOCALE_PROVIDER icu ICU_LOCALE 'und' LOCALE 'C'";
   await database.administer(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' ${locale}`);
   try {
     const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
     expect((await runProgram(['migrate'], { DATABASE_URL })).code).toBe(0);
     const { code, stderr } = await searchIndex('create', DATABASE_URL);
-    expect([code, stderr]).toEqual([
-      0,
-      expect.stringMatching(/^LC_CTYPE of the database is C, .* 'C\.UTF-8' has all\.\n$/),
-    ]);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(said)]);
   } finally {
     await database.administer(`DROP DATABASE ${name} WITH (FORCE)`);
   }
