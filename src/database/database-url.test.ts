@@ -7,3 +7,10 @@ test('settings come behind the options of the URL, so that they take precedence,
   expect(searchParams.get('options')).toBe('-c search_path=other -c DateStyle=ISO -c search_path="own"');
   expect(searchParams.has('schema')).toBe(false);
 });
+
+test.each([
+  ['', 'plant-store'],
+  ['?application_name=garden', 'garden'],
+])('a session has the name plant-store unless the URL has another: %s', (parameters, name) => {
+  expect(new URL(sessionUrl(`postgresql://h/d${parameters}`)).searchParams.get('application_name')).toBe(name);
+});

@@ -44,7 +44,7 @@ testUnless(cannotBeUnlogged, '/readyz finds an UNLOGGED table, except that of ra
     return service.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
   };
   expect(String(await warnings())).not.toContain('UNLOGGED');
-  for (const table of ['plants', 'tokens', 'idempotency_keys']) {
+  for (const table of ['plants', 'tokens', 'idempotency_keys', '_prisma_migrations']) {
     await database.query(`ALTER TABLE ${table} SET UNLOGGED`);
     expect(await warnings()).toEqual([expect.stringContaining(`UNLOGGED table ${table}. `)]);
     await database.query(`ALTER TABLE ${table} SET LOGGED`);

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { findServer, loadBinaries } from '../../src/embedded-postgres/cluster.ts';
@@ -42,6 +43,16 @@ test('a stop closes the connections of others, such as psql', async () => {
   } finally {
     await other.end();
   }
+  expect(running()).toBeUndefined();
+});
+
+test('a release tries again if another process that ends is in its way, so that PostgreSQL does not go on', async () => {
+  const { release } = await lease();
+  const other = new DatabaseSync(join(folder, 'postgres.lock'));
+  other.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+  const released = release();
+  other.close();
+  await released;
   expect(running()).toBeUndefined();
 });
 

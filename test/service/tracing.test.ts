@@ -1,4 +1,8 @@
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import { pino } from 'pino';
+import { createTracing } from '../../src/observability/tracing.ts';
 import { startCollector } from '../support/collector.ts';
 import { sendFromClient } from '../support/leaving-client.ts';
 import { lockPlants } from '../support/lock-plants.ts';
@@ -7,6 +11,7 @@ import type { SentSpan } from '../support/otlp.ts';
 import type { TestService } from '../support/test-service.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitForWrites } from '../support/wait-for-writes.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 const CLIENT_TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CLIENT_SPAN = 'b7ad6b7169203331';
@@ -254,4 +259,21 @@ test('a batch is part of the trace of its first plant, and the other plants link
   expect(queueOf(fifth)?.links).toEqual([batch?.spanId]);
   // In ns. The third waited for the others to arrive and for the lock.
   expect(Number((queueOf(third)?.end ?? 0n) - (queueOf(third)?.start ?? 0n))).toBeGreaterThan(waited * 1e6);
+});
+
+test('a batch of hundreds of plants links to each of them', async () => {
+  const { observeQueue, stop } = createTracing({
+    url: `${collector.endpoint}/v1/traces`,
+    exporter: 'otlp',
+    protocol: 'http/protobuf',
+    sampling: { sampler: 'always_on', argument: '' },
+    logger: pino({ enabled: false }, new PassThrough()),
+  });
+  const queue = observeQueue('writes');
+  const request = trace.wrapSpanContext({ traceId: CLIENT_TRACE, spanId: CLIENT_SPAN, traceFlags: 1 });
+  const enter = () => context.with(trace.setSpan(ROOT_CONTEXT, request), () => queue.enter?.());
+  await queue.around?.(Array.from({ length: 300 }, enter), async () => {});
+  await stop();
+  await waitUntil('the spans', () => collector.spans.length >= 301);
+  expect(collector.spans.find(({ name }) => name === 'batch')?.links).toHaveLength(299);
 });

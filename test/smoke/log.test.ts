@@ -48,3 +48,13 @@ testUnless(noFullDevice, 'a process ends after a fatal line that the disk has no
     closeSync(full);
   }
 });
+
+test('a readable event has one line, whatever it says', () => {
+  const code = `
+    const { createLog } = await import('./src/observability/logger.ts');
+    const { logger, flush } = createLog({ level: 'info', format: 'pretty' });
+    logger.info({ port: 3000, basePath: '' }, 'listening');
+    await flush();`;
+  const output = execFileSync(process.execPath, ['--input-type=module', '--eval', code], { encoding: 'utf8' });
+  expect(output).toMatch(/^.*listening.*"port":3000.*\n$/);
+});

@@ -132,6 +132,9 @@ describe('leaseEmbeddedPostgres', () => {
     expect(await setting('listen_addresses')).toBe('127.0.0.1');
     expect(await setting('fsync')).toBe('on');
     expect(await setting('synchronous_commit')).toBe('on');
+    expect(await setting('max_connections')).toBe('300');
+    // Otherwise a log of a weekday would go on in the next week.
+    expect(await setting('log_truncate_on_rotation')).toBe('on');
     const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity);
     const cache = Math.max(128, Math.min(512, Math.floor(memory / 8 / 2 ** 20)));
     expect(await setting('shared_buffers')).toBe(`${cache}MB`);
@@ -253,6 +256,18 @@ describeUnless(obstacle, 'as root', () => {
     const words = ['-c', `umask 077; exec "$0" ${join(projectFolder, 'src', 'main.ts')} token list`, process.execPath];
     const env = { ...process.env, DATA_DIR: join(folder.path, 'new'), NODE_ENV: '', DATABASE_URL: '' };
     expect((await promisify(execFile)('sh', words, { env })).stdout).toMatch(/^NAME/);
+  });
+
+  test('a user id without a name, as docker run --user sets it: a sentence', () => {
+    chmodSync(folder.path, 0o777);
+    const env = { ...process.env, DATA_DIR: join(folder.path, 'own'), NODE_ENV: '', DATABASE_URL: '' };
+    const words = [join(projectFolder, 'src', 'main.ts'), 'token', 'list'];
+    const options = { uid: 54_321, gid: 54_321, cwd: '/', env, encoding: 'utf8' } as const;
+    const { status, stderr } = spawnSync(process.execPath, words, options);
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^The user id 54321 has no name in \/etc\/passwd, .*\n$/),
+    ]);
   });
 
   test('other users can run it in their own folder, but not in a folder of root', async () => {
