@@ -32,7 +32,7 @@ test('metrics that cannot be read are 500, and the log has the cause', async () 
   });
 });
 
-test('if they cannot be read for a request that was refused meanwhile, it gets no second response', async () => {
+test('a request that was refused while its metrics were read gets no second response', async () => {
   const { promise: metrics, reject } = Promise.withResolvers<string>();
   await using server = await start(() => metrics);
   const socket = connect(server.port, '127.0.0.1');
@@ -44,7 +44,7 @@ test('if they cannot be read for a request that was refused meanwhile, it gets n
   expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['request refused']);
 });
 
-test('a stop does not wait for metrics that are still read', async () => {
+test('a stop does not wait for metrics that are still being read', async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const server = await start(() => {
     resolve();
@@ -54,7 +54,7 @@ test('a stop does not wait for metrics that are still read', async () => {
   await asked;
   const stoppedAt = performance.now();
   await server.stop();
-  // The process has 10 s for all that it has to stop.
+  // The whole process has 10 s to stop.
   expect(performance.now() - stoppedAt).toBeLessThan(5000);
   await cutOff;
 });

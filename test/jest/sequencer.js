@@ -4,19 +4,19 @@ import { createRequire } from 'node:module';
 /** @type {typeof import('@jest/test-sequencer')} */
 const { default: TestSequencer } = createRequire(import.meta.url)('@jest/test-sequencer');
 
-/** Files whose tests take long, however short they are. */
-const LONG = ['test/service/model.test.ts'];
+/** Files that are short to read and slow to run. */
+const SLOW = ['test/service/model.test.ts'];
 
-const isLong = (/** @type {{ path: string }} */ { path }) => LONG.some((end) => path.endsWith(end));
+const isSlow = (/** @type {{ path: string }} */ { path }) => SLOW.some((end) => path.endsWith(end));
 
 /**
- * Begins with the files that take long, so that none is left when the other workers have finished. Jest begins with those that took
+ * Begins with the slow files, so that none is left when the other workers have finished. Jest begins with those that took
  * longest, but it does not know them in a fresh clone, and then goes by their sizes.
  */
-export default class LongFirst extends TestSequencer {
+export default class SlowFirst extends TestSequencer {
   /** @override */
   async sort(/** @type {Parameters<InstanceType<typeof TestSequencer>['sort']>[0]} */ tests) {
     const sorted = await super.sort(tests);
-    return sorted.sort((one, other) => Number(isLong(other)) - Number(isLong(one)));
+    return sorted.sort((one, other) => Number(isSlow(other)) - Number(isSlow(one)));
   }
 }

@@ -46,7 +46,7 @@ test('a stop closes the connections of others, such as psql', async () => {
   expect(running()).toBeUndefined();
 });
 
-test('a release tries again if another process that ends is in its way, so that PostgreSQL does not go on', async () => {
+test('a release tries again if another process that ends holds the lock, so that PostgreSQL stops', async () => {
   const { release } = await lease();
   const other = new DatabaseSync(join(folder, 'postgres.lock'));
   other.exec('BEGIN; SELECT count(*) FROM sqlite_schema');

@@ -117,7 +117,7 @@ describe('a connection that breaks during a write: 503, code 1501, and an unknow
   });
 
   test('POSTs that share statements', async () => {
-    // So that it is trusted from now on: a lookup that breaks has another message.
+    // A token that was just looked up is not looked up again for 4 s. The error of a lookup that fails has another message.
     token = await service.tokens.create({ name: crypto.randomUUID(), scopes: SCOPES, expiresAt: null });
     await send('GET', '/plants/1');
     unlock = await lockPlants(database.url);

@@ -46,10 +46,14 @@ test('an installed package says which Node.js it needs', async () => {
 });
 
 test('options of Node.js on the command line go before those of the program', async () => {
-  const said = "import { getHeapStatistics } from 'node:v8'; console.error(getHeapStatistics().heap_size_limit)";
+  const said =
+    "import { getHeapStatistics } from 'node:v8'; console.error(String(getHeapStatistics().heap_size_limit))";
   const words = ['--max-old-space-size=3000', '--import', `data:text/javascript,${said}`, 'bin/plant-store.js'];
   const { stderr } = await run(process.execPath, [...words, '--version']);
-  expect(Number(stderr.trimEnd().split('\n').at(-1))).toBeGreaterThanOrEqual(3000 * 1024 ** 2);
+  // Of the process that prepares the checkout, and of that which it starts with the options in the first line of main.ts.
+  const limits = stderr.trimEnd().split('\n').map(Number);
+  expect(limits).toHaveLength(2);
+  expect(limits[1]).toBeGreaterThanOrEqual(3000 * 1024 ** 2);
 });
 
 /**

@@ -16,6 +16,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { NO_ROWS } from '../../src/imports/import.ts';
 import { runProgram } from '../support/run-program.ts';
+import { cleanEnvironment } from '../support/store-process.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
 const database = useTestDatabase();
@@ -202,15 +203,16 @@ describe('plant-store import', () => {
   test('refuses a file of errors that is a file to import, also through a link, and leaves it as it is', async () => {
     writeFileSync(path('a.ndjson'), ndjson([1]));
     symlinkSync('a.ndjson', path('link'));
-    for (const errors of ['a.ndjson', 'link']) {
-      const { code, stderr } = await run('import', path('a.ndjson'), '--errors', path(errors));
-      const said = `error: --errors ${path(errors)} would overwrite a file to import; name another file\n`;
-      expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+    const said = (errors: string) => `error: --errors ${errors} would overwrite a file to import; name another file\n`;
+    for (const errors of [path('a.ndjson'), path('link')]) {
+      const { code, stderr } = await run('import', path('a.ndjson'), '--errors', errors);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(said(errors))]);
     }
     const script = 'node bin/plant-store.js import - --format ndjson --errors "$0" <"$0"';
-    const env = { ...process.env, DATABASE_URL: database.url };
-    const { code } = await promisify(execFile)('sh', ['-c', script, path('a.ndjson')], { env }).catch((error) => error);
-    expect([code, readFileSync(path('a.ndjson'), 'utf8'), await count()]).toEqual([2, ndjson([1]), 0]);
+    const env = cleanEnvironment({ DATABASE_URL: database.url });
+    const failed = promisify(execFile)('sh', ['-c', script, path('a.ndjson')], { env });
+    await expect(failed).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining(said(path('a.ndjson'))) });
+    expect([readFileSync(path('a.ndjson'), 'utf8'), await count()]).toEqual([ndjson([1]), 0]);
   });
 
   test('reads JSON arrays', async () => {

@@ -172,7 +172,7 @@ describeUnless(haproxyObstacle(), 'HAProxy with deploy/haproxy/haproxy.cfg', () 
   describe('before three stores', () => {
     const start = useTestServices();
 
-    test('an import may be stored, and an export look for plants, for longer than its timeouts', async () => {
+    test('imports and exports may take longer than the timeouts of other requests', async () => {
       const { database, token, ...service } = await start();
       const servicePort = Number(new URL(service.baseUrl).port);
       await startBefore([servicePort, servicePort, servicePort], (text) =>

@@ -180,8 +180,8 @@ describeUnless(obstacle, 'nginx with deploy/nginx/nginx.conf', () => {
       expect(received).toBe('firstlast');
     });
 
-    test('of a response no more is taken than its client reads', async () => {
-      // The system takes some of them.
+    test('nginx reads no more of a response than its client does', async () => {
+      // Of 1 MiB each, some of which the buffers of sockets hold.
       const pieces = 100;
       let sent = 0;
       const send = function* () {

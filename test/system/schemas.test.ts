@@ -194,7 +194,7 @@ test('a table of another program in the search path is not taken for one of the 
   expect(await database.query('SELECT name FROM public.tokens')).toEqual([{ name: 'alice' }]);
 });
 
-test('a table plants of another program, alone in the search path, does not decide where the store goes', async () => {
+test('a table plants of another program does not decide where the tables of the store go', async () => {
   await database.query('CREATE SCHEMA garden; CREATE SCHEMA shop; CREATE TABLE shop.plants (price int)');
   await database.administer(`ALTER DATABASE ${database.name} SET search_path = garden, shop`);
   await migrate(database.url);

@@ -108,7 +108,7 @@ test('Ctrl-C does not end a drop, which would leave an incomplete index', async 
   try {
     await waitUntil('the drop', async () => (await indexes())[0]?.indisvalid === false);
     dropping.kill('SIGINT');
-    // Until long after the signal.
+    // Long enough for the signal to arrive.
     expect(await searchIndex('status')).toMatchObject({ stdout: expect.stringContaining('incomplete') });
   } finally {
     await snapshot.end();
@@ -200,9 +200,9 @@ test('an index of that name on a table of another program is not taken for it', 
 
 test.each([
   ["LOCALE_PROVIDER icu ICU_LOCALE 'und' LOCALE 'C'", /^LC_CTYPE of the database is C, .* 'C\.UTF-8' has all\.\n$/],
-  // Searches know no other letters either, and the start of the service says so.
+  // Searches lack them too, of which the start of the service warns.
   ["LOCALE_PROVIDER libc LOCALE 'C'", /^$/],
-])('of a database where only the index lacks letters, create says so: %s', async (locale, said) => {
+])('create warns if the index lacks letters that searches have: %s', async (locale, said) => {
   const name = `${database.name}_letters`;
   await database.administer(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' ${locale}`);
   try {

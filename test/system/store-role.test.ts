@@ -157,9 +157,10 @@ describe('bin/store-role.js', () => {
   const verifierOf = async () =>
     (await database.query("SELECT rolpassword FROM pg_authid WHERE rolname = 'plant_store_server'"))[0]?.rolpassword;
   /** Gives each host two addresses, as localhost often has. If none can be reached, the error has no message. */
-  const addresses = "[{ address: '127.0.0.1', family: 4 }, { address: '::1', family: 6 }]";
-  const lookup = `(name, options, found) => found(null, ${addresses})`;
-  const twoAddresses = `--import=data:text/javascript,${encodeURIComponent(`import dns from 'node:dns'; dns.lookup = ${lookup}`)}`;
+  const twoAddresses = `--import=data:text/javascript,${encodeURIComponent(`
+    import dns from 'node:dns';
+    dns.lookup = (name, options, found) => found(null, [{ address: '127.0.0.1', family: 4 }, { address: '::1', family: 6 }]);
+  `)}`;
   /** The role belongs to the whole server. */
   afterAll(async () => {
     await database.query('DROP OWNED BY plant_store_server');
