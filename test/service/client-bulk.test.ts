@@ -8,19 +8,15 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { beforeEach, expect, test } from '@jest/globals';
 import { createPlantClient, type NewPlant, type PlantClient } from '../../client/plant-client.ts';
-import type { TestService } from '../support/test-service.ts';
-import { useTestService, useTestServices } from '../support/use-test-service.ts';
+import { usePlantClient } from '../support/use-plant-client.ts';
+import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-const service = useTestService({ BASE_PATH: '/api/v1' });
+const { service, clientOf } = usePlantClient();
 const startService = useTestServices();
-const clientOf = ({ baseUrl, token }: TestService, options: Partial<Parameters<typeof createPlantClient>[0]> = {}) =>
-  createPlantClient({ baseUrl: `${baseUrl}/api/v1`, token, ...options });
 let plants: PlantClient;
-beforeEach(async () => {
+beforeEach(() => {
   plants = clientOf(service);
-  service.log.splice(0);
-  await service.database.query('TRUNCATE plants');
 });
 
 /** Plants whose ids exceed the precision of a double. */

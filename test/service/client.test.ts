@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { createPlantClient, type PlantClient, type Problem } from '../../client/plant-client.ts';
+import type { PlantClient, Problem } from '../../client/plant-client.ts';
 import { onCitus } from '../support/skip.ts';
-import type { TestService } from '../support/test-service.ts';
-import { useTestService } from '../support/use-test-service.ts';
+import { usePlantClient } from '../support/use-plant-client.ts';
 
 test('importing the client says what it needs if JSON cannot keep the digits of ids, as in Node.js 20', () => {
   const code = "delete JSON.rawJSON; await import('./client/plant-client.ts')";
@@ -12,14 +11,10 @@ test('importing the client says what it needs if JSON cannot keep the digits of 
 });
 
 const noKeys = onCitus('keys are refused');
-const service = useTestService({ BASE_PATH: '/api/v1' });
-const clientOf = ({ baseUrl, token }: TestService, options: Partial<Parameters<typeof createPlantClient>[0]> = {}) =>
-  createPlantClient({ baseUrl: `${baseUrl}/api/v1`, token, ...options });
+const { service, clientOf } = usePlantClient();
 let plants: PlantClient;
-beforeEach(async () => {
+beforeEach(() => {
   plants = clientOf(service);
-  service.log.splice(0);
-  await service.database.query('TRUNCATE plants');
 });
 
 describe.each([9_223_372_036_854_775_807n, 9_007_199_254_740_993n, -9_223_372_036_854_775_808n])(
