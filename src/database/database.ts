@@ -260,13 +260,24 @@ const nameOf = ({ sql }: { sql: string }): string => /^\s*\/\* (\w+) \*\//.exec(
 /**
  * For a statement that PostgreSQL parses once, but plans with its values each time, which takes it a fifth to a third less CPU
  * time than parsing it each time: its name, and a condition for it, which is true. Without the values, PostgreSQL takes the
- * condition for very expensive. On Citus, where it makes every plan slower, the statement has neither.
+ * condition for very expensive.
+ * @param isUnnamed the statement has neither, as on Citus, where the condition makes every plan slower
  */
-export const parsedOnce = (name: string, isDistributed = false): { label: Prisma.Sql; plannedEachTime: Prisma.Sql } =>
-  isDistributed
+export const parsedOnce = (name: string, isUnnamed = false): { label: Prisma.Sql; plannedEachTime: Prisma.Sql } =>
+  isUnnamed
     ? { label: Prisma.empty, plannedEachTime: Prisma.sql`TRUE` }
     : { label: Prisma.raw(`/* ${name} */`), plannedEachTime: Prisma.sql`(${true} OR ${EXPENSIVE})` };
 
 /** PostgreSQL expects a hundred rows of each function, so ten billion of all. There are none. */
 const FUNCTIONS = ['a', 'b', 'c', 'd', 'e'].map((name) => `json_array_elements('[]') AS ${name}`);
 const EXPENSIVE = Prisma.raw(`(SELECT count(*) FROM ${FUNCTIONS}) = 0`);
+
+/**
+ * A condition of a statement, which is true. PostgreSQL reads `lock_timeout` when it begins to wait. On Citus it would not reach the
+ * workers.
+ * @param maxWait how long the statement may wait for each lock, in ms; by default as long as its session
+ */
+export const waitForLocks = (maxWait: number | undefined): Prisma.Sql =>
+  maxWait === undefined
+    ? Prisma.sql`TRUE`
+    : Prisma.sql`set_config('lock_timeout', ${`${maxWait}ms`}, true) IS NOT NULL`;

@@ -1,5 +1,5 @@
-import { type Database, parsedOnce } from '../database/database.ts';
-import { isRowRefusal } from '../database/database-error.ts';
+import { type Database, parsedOnce, waitForLocks } from '../database/database.ts';
+import { isLockTimeout, isRowRefusal } from '../database/database-error.ts';
 import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
@@ -7,7 +7,7 @@ import { byteaArray, type StoredResponses } from '../idempotency/stored-response
 import { idTaken, type NewPlant } from './plant.ts';
 
 /** A plant to store. `keyed`: its request, if that has an Idempotency-Key. */
-type PlantToStore = NewPlant & { keyed?: KeyedRequest | undefined };
+export type PlantToStore = NewPlant & { keyed?: KeyedRequest | undefined };
 
 /** Undefined: stored. */
 type Outcome = undefined | Error;
@@ -22,30 +22,38 @@ type InsertOptions = {
 
 /** Stores plants in one statement that skips those whose id is taken. */
 export const createInsertPlants = ({ database, isDistributed, responses, toError }: InsertOptions) => {
-  const insertPlain = async (plants: readonly NewPlant[]): Promise<Outcome[]> => {
+  const insertPlain = async (plants: readonly NewPlant[], maxWait?: number): Promise<Outcome[]> => {
     const firsts = firstsById(plants);
-    const statement = insertStatement(firsts, await isDistributed());
+    const statement = insertStatement(firsts, await isDistributed(), maxWait);
     const rows = await database.$queryRaw<{ id: bigint }[]>(statement);
     const stored = new Set(rows.map(({ id }) => id));
     // Of several plants with the same id, the first takes it.
     return plants.map(({ id }) => (stored.delete(id) ? undefined : idTaken(id)));
   };
 
-  const insertKeyed = async (plants: readonly PlantToStore[]): Promise<Outcome[]> => {
-    const statement = keyedInsertStatement(plants, responses.expiry);
+  const insertKeyed = async (plants: readonly PlantToStore[], maxWait?: number): Promise<Outcome[]> => {
+    const statement = keyedInsertStatement(plants, responses.expiry, maxWait);
     const keys = plants.flatMap(({ keyed }) => keyed ?? []);
     return toKeyedOutcomes(plants, await responses.send<KeyedPlaces>(statement, keys));
   };
 
-  /** Each has the same outcome as if they were stored one after another. Never rejects. */
-  const insertPlants = async (plants: readonly PlantToStore[]): Promise<Outcome[]> => {
+  /**
+   * Each has the same outcome as if they were stored one after another. Never rejects.
+   * @param maxWait see `waitForLocks`
+   */
+  const insertPlants = async (plants: readonly PlantToStore[], maxWait?: number): Promise<Outcome[]> => {
     try {
-      return await (plants.some(({ keyed }) => keyed) ? insertKeyed(plants) : insertPlain(plants));
+      const insert = plants.some(({ keyed }) => keyed) ? insertKeyed : insertPlain;
+      return await insert(plants, maxWait);
     } catch (error) {
-      // On their own, so that a row that PostgreSQL rejects fails alone.
+      // On their own, so that a row that PostgreSQL rejects fails alone, and a locked one holds up no other.
       const middle = plants.length >> 1;
-      if (isRowRefusal(error) && middle > 0)
-        return [...(await insertPlants(plants.slice(0, middle))), ...(await insertPlants(plants.slice(middle)))];
+      const hasWaitedBriefly = maxWait !== undefined && isLockTimeout(error) && !(await isDistributed());
+      if ((isRowRefusal(error) || hasWaitedBriefly) && middle > 0)
+        return [
+          ...(await insertPlants(plants.slice(0, middle), maxWait)),
+          ...(await insertPlants(plants.slice(middle), maxWait)),
+        ];
       const failure = await toError(error);
       return plants.map(() => failure);
     }
@@ -61,22 +69,23 @@ export const firstsById = (plants: readonly NewPlant[]): NewPlant[] => {
   return [...firsts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 };
 
-/** The name of the statement; see `createDatabase`. */
+/** The names of the statements; see `createDatabase`. */
 const INSERT_PLANT = Prisma.raw('/* insert_plant */');
+const INSERT_PLANTS = Prisma.raw('/* insert_plants */');
 
 /** Stores plants with distinct ids whose id is free, and returns the ids of those that it stored. */
-const insertStatement = (plants: readonly NewPlant[], isDistributed: boolean): Prisma.Sql => {
+const insertStatement = (plants: readonly NewPlant[], isDistributed: boolean, maxWait?: number): Prisma.Sql => {
   // For one row, PostgreSQL takes 0.05 ms less for VALUES. From arrays, Citus would collect the rows on the coordinator first (ten
   // times slower).
-  if (isDistributed || plants.length === 1) {
+  if (isDistributed || (plants.length === 1 && maxWait === undefined)) {
     const rows = plants.map(({ id, name, tag }) => Prisma.sql`(${id}, ${name}, ${tag ?? null})`);
     return Prisma.sql`${plants.length === 1 ? INSERT_PLANT : Prisma.empty}
       INSERT INTO plants (id, name, tag) VALUES ${Prisma.join(rows)} ON CONFLICT (id) DO NOTHING RETURNING id`;
   }
   const { ids, names, tags } = toArrays(plants);
-  return Prisma.sql`/* insert_plants */
+  return Prisma.sql`${maxWait === undefined ? INSERT_PLANTS : Prisma.empty}
     INSERT INTO plants (id, name, tag) SELECT * FROM unnest(${ids}::bigint[], ${names}::text[], ${tags}::text[])
-    ON CONFLICT (id) DO NOTHING RETURNING id`;
+    WHERE ${waitForLocks(maxWait)} ON CONFLICT (id) DO NOTHING RETURNING id`;
 };
 
 /** The statuses that are stored for a creation. */
@@ -92,18 +101,19 @@ type KeyedPlaces = { created: string | null; known: string | null };
  * deadlock. Of a new key that occurs several times the first is stored. So is the first plant of an id whose key is new, which is
  * not decided before, because the plants of known keys may have been deleted since.
  */
-const keyedInsertStatement = (plants: readonly PlantToStore[], expiry: Prisma.Sql): Prisma.Sql => {
+const keyedInsertStatement = (plants: readonly PlantToStore[], expiry: Prisma.Sql, maxWait?: number): Prisma.Sql => {
   const { ids, names, tags } = toArrays(plants);
   const keys = byteaArray(plants.map(({ keyed }) => keyed?.key));
   const fingerprints = byteaArray(plants.map(({ keyed }) => keyed?.fingerprint));
   const seen = new Set<string>();
   const repeats = plants.map(({ keyed }) => keyed !== undefined && seen.size === seen.add(keyed.key).size);
   // Citus has no keys.
-  const { label, plannedEachTime } = parsedOnce('insert_keyed');
+  const { label, plannedEachTime } = parsedOnce('insert_keyed', maxWait !== undefined);
   return Prisma.sql`${label}
     WITH given AS (
       SELECT * FROM unnest(${keys}::bytea[], ${fingerprints}::bytea[], ${ids}::bigint[], ${names}::text[], ${tags}::text[],
         ${`{${repeats}}`}::bool[]) WITH ORDINALITY AS given (key, fingerprint, id, name, tag, is_repeated, place)
+      WHERE ${waitForLocks(maxWait)}
     ), known AS (
       SELECT place, CASE WHEN responses.fingerprint = given.fingerprint THEN status ELSE ${REUSED}::int END AS status
       FROM given JOIN idempotency_keys AS responses USING (key)

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout } from 'node:timers/promises';
 import type { BatchLimits } from '../batching/batch-queue.ts';
 import { createStatementQueue, type Statement, type StatementQueue } from '../batching/queues.ts';
-import { isLockTimeout } from '../database/database-error.ts';
+import { isLockTimeout, isStatementTimeout } from '../database/database-error.ts';
 import { StoreError } from '../errors.ts';
 
 /** The pause before the next attempt, in ms. */
@@ -31,6 +31,10 @@ export const createLockedPlants = ({ send, limits, timeNeeded, lateError }: Lock
   const plants = new Map<bigint, { writes: number; queue: StatementQueue }>();
   let [writes, bytes] = [0, 0];
 
+  const areMany = () => plants.size > limits.batches;
+  /** PostgreSQL takes a lock timeout that comes as the wait ends for a request to cancel the statement. */
+  const isLocked = (error: unknown) => isLockTimeout(error) || (areMany() && isStatementTimeout(error));
+
   const createQueue = () => {
     const { queueItems, queueBytes } = limits;
     const half = { queueItems: Math.ceil(queueItems / 2), queueBytes: queueBytes / 2 };
@@ -46,7 +50,7 @@ export const createLockedPlants = ({ send, limits, timeNeeded, lateError }: Lock
       try {
         return await send({ ...write, send: attempt, timeout: timeLeft() });
       } catch (error) {
-        if (!isLockTimeout(error)) throw error;
+        if (!isLocked(error)) throw error;
       }
       if (timeLeft() <= timeNeeded + PAUSE) throw stillLocked();
       await setTimeout(PAUSE);
@@ -57,6 +61,14 @@ export const createLockedPlants = ({ send, limits, timeNeeded, lateError }: Lock
     /** The number of locked plants that writes wait for. */
     count: (): number => plants.size,
     has: (id: bigint): boolean => plants.has(id),
+    /**
+     * How long an attempt may wait for a lock, in ms, while writes wait for more plants than can be tried at once: writes of other
+     * plants wait behind a first attempt. Undefined: as long as usual.
+     */
+    maxWait: (attempt: 'first' | 'next'): number | undefined => {
+      if (!areMany()) return undefined;
+      return attempt === 'first' ? 2 : 50;
+    },
     /** The error of a write that must not be sent with others, because its plant is locked: with the code of `lock_timeout`. */
     refuse: ({ id }: { id: bigint }): Error | undefined =>
       plants.has(id) ? Object.assign(new Error('The plant is locked.'), { code: '55P03' }) : undefined,
@@ -69,7 +81,7 @@ export const createLockedPlants = ({ send, limits, timeNeeded, lateError }: Lock
       try {
         if (first) return await first;
       } catch (error) {
-        if (!isLockTimeout(error)) throw error;
+        if (!isLocked(error)) throw error;
       }
       if (writes >= limits.queueItems || bytes + write.bytes > limits.queueBytes)
         throw new StoreError(

@@ -1,4 +1,4 @@
-import { type Database, parsedOnce } from '../database/database.ts';
+import { type Database, parsedOnce, waitForLocks } from '../database/database.ts';
 import { isDeadlock, isRuleViolation, toCitusWriteError, toWriteError } from '../database/database-error.ts';
 import { createDistributionCheck } from '../database/distribution.ts';
 import { StoreError } from '../errors.ts';
@@ -78,8 +78,12 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
   };
 
   /** Changes the plant and stores the response. Locks the plant first and then the key, as statements that store plants do. */
-  const keyedStatement = (keyed: KeyedRequest, { id, change, preconditions = {} }: ChangeRequest): Prisma.Sql => {
-    const where = Prisma.sql`${isPlant(id, preconditions)} AND ${isNewKey}`;
+  const keyedStatement = (
+    keyed: KeyedRequest,
+    { id, change, preconditions = {} }: ChangeRequest,
+    maxWait?: number,
+  ): Prisma.Sql => {
+    const where = Prisma.sql`${isPlant(id, preconditions)} AND ${isNewKey} AND ${waitForLocks(maxWait)}`;
     return responses.changeStatement(keyed, {
       change:
         change === 'delete'
@@ -88,7 +92,7 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
       changed: change === 'delete' ? STATUS.deleted : STATUS.changed,
       // The lock looks at the latest version: the change may have waited for a transaction that deleted the plant.
       unchanged: Prisma.sql`
-        CASE WHEN ${areAny(preconditions)} AND EXISTS (SELECT FROM plants WHERE id = ${id} FOR KEY SHARE)
+        CASE WHEN ${areAny(preconditions)} AND EXISTS (SELECT FROM plants WHERE id = ${id} AND ${waitForLocks(maxWait)} FOR KEY SHARE)
           THEN ${STATUS.unmet}::int ELSE ${STATUS.missing}::int END`,
     });
   };
@@ -127,13 +131,16 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
 
     /**
      * Changes or deletes a plant if it meets the preconditions.
+     * @param maxWait see `waitForLocks`
      * @returns the plant as it is now, or as it was when the first request with the key changed it; undefined if it was deleted
      * @throws {StoreError} 1003 PostgreSQL rejected it; 1201, 1204, 1301, 1303 {OutcomeUnknownError} errors of
      *   PostgreSQL, if it has undone the statement
      */
-    change: async (request: ChangeRequest): Promise<StoredPlant | undefined> => {
+    change: async (request: ChangeRequest, maxWait?: number): Promise<StoredPlant | undefined> => {
       const { keyed } = request;
-      const statement = keyed ? keyedStatement(keyed, request) : plainStatement(request, await isDistributed());
+      const statement = keyed
+        ? keyedStatement(keyed, request, maxWait)
+        : plainStatement(request, await isDistributed(), maxWait);
       try {
         if (!keyed) return await changePlain(request, statement);
         const row = await responses.send<KeyedRow>(statement, [keyed]);
@@ -174,13 +181,21 @@ export type PlantRepository = ReturnType<typeof createPlantRepository>;
  * Changes or deletes a plant if it meets the preconditions. Its columns are cast, because PostgreSQL refuses a named statement whose
  * result changes its type.
  */
-const plainStatement = ({ id, change, preconditions = {} }: ChangeRequest, isDistributed: boolean): Prisma.Sql => {
+const plainStatement = (
+  { id, change, preconditions = {} }: ChangeRequest,
+  isDistributed: boolean,
+  maxWait?: number,
+): Prisma.Sql => {
   const { ifMatch, ifNoneMatch } = preconditions;
   const verb = change === 'delete' ? 'delete_plant' : 'update_plant';
   // A name for each text that `isPlant` has.
   const nameParts = [verb, ifMatch && 'if_match', ifNoneMatch === '*' ? 'if_none' : ifNoneMatch && 'if_none_match'];
-  const { label, plannedEachTime } = parsedOnce(nameParts.filter(Boolean).join('_'), isDistributed);
-  const where = Prisma.sql`${isPlant(id, preconditions)} AND ${plannedEachTime}`;
+  const { label, plannedEachTime } = parsedOnce(
+    nameParts.filter(Boolean).join('_'),
+    isDistributed || maxWait !== undefined,
+  );
+  const lockWait = waitForLocks(isDistributed ? undefined : maxWait);
+  const where = Prisma.sql`${isPlant(id, preconditions)} AND ${plannedEachTime} AND ${lockWait}`;
   return change === 'delete'
     ? Prisma.sql`${label} DELETE FROM plants WHERE ${where} RETURNING 1`
     : Prisma.sql`${label} UPDATE plants SET ${setTo(change)} WHERE ${where} RETURNING name::text, tag::text`;

@@ -5,6 +5,7 @@ import { lateRead, startTimer } from '../database/within-time.ts';
 import { isOfKind, StoreError } from '../errors.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
 import type { ManyRequest } from './change-many.ts';
+import type { PlantToStore } from './insert-plants.ts';
 import { createLockedPlants } from './locked-plants.ts';
 import { type NewPlant, type PlantFilter, plantUnknown, type StoredPlant, textBytes } from './plant.ts';
 import type { PageRequest, PlantPage } from './plant-pages.ts';
@@ -52,14 +53,16 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
   const timeNeeded = 2 * limits.lockTimeout;
   const writes = createBatchQueue({
     ...settingsOf('writes', lateWrite),
-    run: repository.insert,
+    run: (plants: PlantToStore[]) => repository.insert(plants, locked.maxWait('first')),
     bytesOf: textBytes,
     refuse,
     timeNeeded,
   });
   const changes = createBatchQueue({
     ...settingsOf('changes', lateWrite),
-    run: async ([request]: ChangeRequest[]) => [await repository.change(request as ChangeRequest)],
+    run: async ([request]: ChangeRequest[]) => [
+      await repository.change(request as ChangeRequest, locked.maxWait('first')),
+    ],
     bytesOf: bytesOfChange,
     refuse,
     timeNeeded,
@@ -111,7 +114,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       const plant = keyed ? { ...newPlant, keyed } : newPlant;
       const first = locked.has(plant.id) ? undefined : writes.add(plant, isAbandoned);
       const send = async () => {
-        const [outcome] = await repository.insert([plant]);
+        const [outcome] = await repository.insert([plant], locked.maxWait('next'));
         if (outcome) throw outcome;
       };
       return locked.retry(plant.id, first, { send, bytes: textBytes(plant), timeLeft, isAbandoned });
@@ -121,7 +124,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     change: (request: ChangeRequest, isAbandoned: IsAbandoned): Promise<StoredPlant | undefined> => {
       const timeLeft = startTimer(limits.changes.deadline);
       const first = locked.has(request.id) ? undefined : changes.add(request, isAbandoned);
-      const send = () => repository.change(request);
+      const send = () => repository.change(request, locked.maxWait('next'));
       return locked.retry(request.id, first, { send, bytes: bytesOfChange(request), timeLeft, isAbandoned });
     },
 
