@@ -114,7 +114,8 @@ const SAVEPOINT = 'SAVEPOINT part';
 const MOVE_SAVEPOINT = `RELEASE part; ${SAVEPOINT}`;
 
 const beginStatements = (source: RowSource, lockTimeout: number): string[] => {
-  const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED';
+  // A deferred constraint would fail the commit, and so all rows, instead of the row that it rejects.
+  const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED; SET CONSTRAINTS ALL IMMEDIATE';
   if (source !== STAGED_ROWS) return [`${begin}; ${SAVEPOINT}`];
   // On Citus, the limits reach its workers, where those of the role apply otherwise. It needs separate messages for them.
   const limits = [

@@ -212,13 +212,12 @@ withTrigger.each([
 ])('a connection lost during the commit leaves the outcome open: onConflict=%s → 503', async (onConflict, advice) => {
   await start();
   const { query } = client.service.database;
-  // A deferred trigger runs within COMMIT.
-  await query(
-    `CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END'`,
-  );
-  await query(
-    'CREATE CONSTRAINT TRIGGER linger AFTER INSERT ON plants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION linger()',
-  );
+  // A deferred trigger runs within COMMIT. The import makes it an immediate one, and another trigger makes it deferred again.
+  await query(`
+    CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END';
+    CREATE CONSTRAINT TRIGGER linger AFTER INSERT ON plants DEFERRABLE FOR EACH ROW EXECUTE FUNCTION linger();
+    CREATE FUNCTION defer() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN SET CONSTRAINTS linger DEFERRED; RETURN NULL; END';
+    CREATE TRIGGER defer BEFORE INSERT ON plants EXECUTE FUNCTION defer()`);
   const answer = importPlants(lines({ id: 1, name: 'Fir' }), { query: `?onConflict=${onConflict}` });
   const committing = () => query("SELECT pid FROM pg_stat_activity WHERE query = 'COMMIT' AND wait_event = 'PgSleep'");
   await waitUntil('the commit', async () => (await committing()).length > 0);

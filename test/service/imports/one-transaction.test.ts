@@ -139,6 +139,18 @@ withTrigger.each(['error', 'skip', 'replace'])(
   },
 );
 
+withTrigger.each([10, 6000])('a deferred constraint fails only the rows that it rejects, %d rows', async (size) => {
+  await client.start();
+  await client.service.database.query(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE check_violation; END';
+    CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON plants DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW WHEN (NEW.id = 5) EXECUTE FUNCTION refuse()`);
+  const { body } = await importPlants(numbered(1, size));
+  const errors = [{ line: 5, id: 5, error: 1003, message: 'The database rejected the plant.' }];
+  expect(body).toMatchObject({ ...counts(size - 1, 0, 0, 1), errors });
+  expect(await count()).toBe(size - 1);
+});
+
 withTrigger.each([10, 6000])('rows that a trigger leaves out are not counted as created, %d rows', async (size) => {
   await client.start();
   await client.service.database.query(`
