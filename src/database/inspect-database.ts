@@ -104,8 +104,8 @@ export type DatabaseFacts = {
   weaknesses: string;
 };
 
-/** A text for `convert_from`: a statement with the text itself fails in a database whose encoding lacks a character of it. */
-const hexOf = (text: string) => `\\x${Buffer.from(text).toString('hex')}`;
+/** A text in UTF-8: a statement with the text itself fails in a database whose encoding lacks a character of it. */
+const textOf = (text: string) => `convert_from(decode('${Buffer.from(text).toString('hex')}', 'hex'), 'UTF8')`;
 
 const FACTS = `
   SELECT current_database() AS database, current_setting('server_encoding') AS encoding, current_user AS role,
@@ -121,7 +121,7 @@ const FACTS = `
     (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('plants')) AS "isOwner",
     'É' ILIKE 'é' AND 'I' ILIKE 'i' AS "ignoresCase",
     CASE current_setting('server_encoding') WHEN 'UTF8'
-      THEN convert_from('${hexOf('ΑΣΑ')}', 'UTF8') COLLATE "default" ILIKE convert_from('${hexOf('%ΑΣ%')}', 'UTF8') END AS "findsSigma",
+      THEN ${textOf('ΑΣΑ')} COLLATE "default" ILIKE ${textOf('%ΑΣ%')} END AS "findsSigma",
     current_setting('default_transaction_isolation') AS isolation,
     (SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout') AS "statementTimeout",
     (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS "lockTimeout",

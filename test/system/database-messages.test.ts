@@ -68,6 +68,11 @@ test('a variable of the driver that it cannot use with this URL is explained in 
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^DATABASE_URL cannot be used: sslnegotiation=.*\n$/)]);
 });
 
+test('standard_conforming_strings = off, as old applications need it, changes nothing', async () => {
+  for (const command of ['count --q Fir', 'token list', 'search-index status', 'migrate'])
+    expect(await run('standard_conforming_strings=off', ...command.split(' '))).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('array_nulls = off, with which a missing tag would become the text NULL, is refused', async () => {
   const { code, stderr } = await run('array_nulls=off', 'token', 'list');
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^array_nulls is off.* ALTER ROLE .*\n$/)]);
