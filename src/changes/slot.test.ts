@@ -12,8 +12,13 @@ test('a publication that is missing, as PostgreSQL 17 and older say it, or that 
   expect(created.message).toMatch(/or try again if it is new\. .* already exists\.$/);
 });
 
-test('a database that accepts no connections says nothing about the slot', () => {
+test('a slot that cannot be read need not be lost: the message has what PostgreSQL says', () => {
   const refused = Object.assign(new Error('it is not currently accepting connections'), { code: '55000' });
-  expect(explain(refused.message, refused.code).message).toContain('is lost');
-  expect(explainSlotError(toConnectError(refused), 'mirror').message).not.toContain('is lost');
+  for (const error of [refused, toConnectError(refused)]) {
+    const { message } = explainSlotError(error, 'mirror');
+    expect(message).toMatch(
+      /^The slot mirror cannot be read now\. .* PostgreSQL says: it is not currently accepting connections\.$/,
+    );
+    expect(message).not.toContain('--drop');
+  }
 });

@@ -23,11 +23,12 @@ export const addChangesCommand = (program: Command, config: () => Config): void 
     )
     .option('--drop', 'drop the slot, and end')
     .action(async ({ slot, create, drop }: ChangesOptions) => {
-      const { createSlot, dropSlot } = await import('../changes/slot.ts');
+      const { createSlot, dropSlot, readSlot } = await import('../changes/slot.ts');
       const { followChanges } = await import('../changes/follow-changes.ts');
       await withSession(config(), async (url) => {
         if (create) {
           const isNew = await createSlot(url, slot);
+          if (!isNew) await readSlot(url, slot);
           await print(isNew ? `Created the slot ${slot}.\n` : `The slot ${slot} exists already.\n`);
         } else if (drop) {
           await dropSlot(url, slot);

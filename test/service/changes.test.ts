@@ -129,6 +129,20 @@ test('a reader ends, since it may have missed changes, if the publication lacked
   await slotIsFree();
 });
 
+test.each(['USING INDEX plants_pkey', 'NOTHING'])(
+  'a table without ids in what is logged is neither published nor followed: REPLICA IDENTITY %s',
+  async (identity) => {
+    await query('DROP PUBLICATION plant_store');
+    await query(`ALTER TABLE plants REPLICA IDENTITY ${identity}`);
+    for (const attempt of [create, () => follow().end()])
+      await expect(attempt()).rejects.toThrow('Set their REPLICA IDENTITY to DEFAULT');
+    expect(await query('SELECT FROM pg_publication')).toEqual([]);
+    await query('ALTER TABLE plants REPLICA IDENTITY DEFAULT');
+    await drop();
+    await create();
+  },
+);
+
 test('a reader notices that the publication is gone or another one, or that the table is', async () => {
   const { url } = server.postgres;
   const before = await readSlot(url, SLOT);

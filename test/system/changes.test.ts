@@ -239,6 +239,7 @@ test('a slot that fell too far behind is lost, and the command says what to do',
   expect(state).toBe('lost');
   const stderr = expect.stringMatching(/^The slot lost is lost: .* --drop\. Create it with --create, and then export/);
   expect(await changes(server, 'lost')).toMatchObject({ code: 1, stderr });
+  expect(await changes(server, 'lost', '--create')).toMatchObject({ code: 1, stderr, stdout: '' });
   expect(await drop('lost')).toMatchObject({ code: 0 });
   await query('ALTER SYSTEM RESET ALL');
   await query('SELECT pg_reload_conf()');
