@@ -33,8 +33,12 @@ type IsAbandoned = () => boolean;
 /** The approximate size of a plant on a page, in bytes. */
 const PLANT_BYTES = 100;
 
-const CHANGE_TOO_SLOW =
-  'The change took too long; nothing was changed. Add a limit, and repeat the request until it changes none.';
+const changeTooSlow = ({ limit }: ManyRequest) => {
+  const advice = limit
+    ? 'Lower the limit, or name the plants by their ids.'
+    : 'Add a limit, and repeat the request until it changes none.';
+  return `The change took too long; nothing was changed. ${advice}`;
+};
 const MANY_UNKNOWN =
   'The database was lost or took too long. The outcome is unknown: plants may have been changed. Count those that match before you send the request again.';
 const lateWrite = () => new OutcomeUnknownError('The database did not respond in time.');
@@ -166,7 +170,7 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
       };
       const bytes = textBytes({ name: filter.q, tag: filter.tag }) + textBytes(change);
       return searches({ send, bytes, timeout: timeLeft(), isAbandoned }).catch((error) => {
-        if (isStatementTimeout(error)) throw new StoreError('searchTooSlow', CHANGE_TOO_SLOW, { cause: error });
+        if (isStatementTimeout(error)) throw new StoreError('searchTooSlow', changeTooSlow(request), { cause: error });
         // PostgreSQL did not respond before the deadline, and may still make the change.
         const failure = isOfKind(error, 'searchTooSlow') ? lateWrite() : error;
         if (!(failure instanceof OutcomeUnknownError)) throw failure;
