@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { quoteValue } from './quote-value.ts';
 
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => object };
+
 describe('quoteValue', () => {
   test.each([
     ['12a', '"12a"'],
@@ -14,6 +16,8 @@ describe('quoteValue', () => {
     [2 ** 64, 'about 1.84e+19'],
     [Number.POSITIVE_INFINITY, 'a number of more than 308 digits'],
     [9223372036854775808n, '9223372036854775808'],
+    [rawJson('1.00000000000000000001'), '1.00000000000000000001'],
+    [rawJson('1'.repeat(1000)), `${'1'.repeat(60)}… (1,000 characters)`],
     [null, 'null'],
     [true, 'true'],
     [['a', 'b'], 'an array of 2 values'],

@@ -8,7 +8,8 @@ const MAX_SIZE = 150;
  * may have one.
  */
 export const quoteValue = (value: unknown): string => {
-  if (typeof value === 'string') return quoteText(value);
+  if (typeof value === 'string') return shorten(value, escapeText);
+  if (isRawJson(value)) return shorten(value.rawJSON, (shown) => shown);
   if (Array.isArray(value)) return `an array of ${value.length} values`;
   if (typeof value === 'object' && value !== null) return 'an object';
   // A double that was rounded would be another number than the one that was sent.
@@ -20,12 +21,15 @@ export const quoteValue = (value: unknown): string => {
 /** A number for people, rounded, such as 10,000. */
 export const formatCount = (count: number): string => Math.round(count).toLocaleString('en-US');
 
-const quoteText = (text: string): string => {
+/** https://tc39.es/proposal-json-parse-with-source/; TypeScript has no types for it yet. */
+const { isRawJSON: isRawJson } = JSON as unknown as { isRawJSON: (value: unknown) => value is { rawJSON: string } };
+
+const shorten = (text: string, quote: (shown: string) => string): string => {
   let shown = text.slice(0, MAX_LENGTH);
-  let quoted = escapeText(shown);
+  let quoted = quote(shown);
   while (Buffer.byteLength(JSON.stringify(quoted)) > MAX_SIZE) {
     shown = shown.slice(0, (shown.length * 3) / 4);
-    quoted = escapeText(shown);
+    quoted = quote(shown);
   }
   return shown.length < text.length ? `${quoted}… (${formatCount(text.length)} characters)` : quoted;
 };

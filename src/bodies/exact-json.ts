@@ -23,8 +23,8 @@ const PLAIN_OBJECT = /^\{ ?"id": ?(-?\d{1,19})(?:,[^\\{[]*)?\}$/;
 
 /**
  * Parses JSON like `JSON.parse`, except that a member of the object named `id` becomes an exact bigint if it is an integer. `1.0` and
- * `1e3` are integers (JSON Schema 2020-12 §6.1.1). A number that is not an integer, or too long for an int64, stays a double, which
- * the schema rejects.
+ * `1e3` are integers (JSON Schema 2020-12 §6.1.1). A number that is not an integer, or too long for an int64, keeps its text, as raw
+ * JSON, which the schema rejects.
  * @throws {SyntaxError} if the text is not JSON (RFC 8259)
  * @throws {RangeError} if it has too many values or nests them too deep (RFC 8259 §9)
  */
@@ -34,7 +34,7 @@ export const parseExactJson = (text: string): unknown => {
   const value: unknown = JSON.parse(text);
   const object = value as { id?: unknown } | null;
   // A reviver could read the number's text too, but takes 40 times as long on a body of many small values.
-  if (typeof object?.id === 'number') object.id = exactInteger(source) ?? object.id;
+  if (typeof object?.id === 'number') object.id = exactInteger(source) ?? rawJson(source);
   return value;
 };
 
