@@ -123,7 +123,9 @@ const describeFailure = (url: string, error: Error): string => {
   const { code = '', message } = last as NodeJS.ErrnoException;
   if (/^(ECONNRESET|EPIPE)$/.test(code))
     return `The connection to ${url} was lost. See the log of the service and of the proxies in between.`;
-  const advice = ADVICE.find(([pattern]) => pattern.test(code))?.[1] ?? 'Check the URL, and that the service runs.';
+  const advice =
+    ADVICE.find(([pattern]) => pattern.test(code))?.[1] ??
+    'Check the URL, that the service runs, and HTTPS_PROXY or HTTP_PROXY if set.';
   // OpenSSL's message is several lines.
   const reason = /^(EPROTO|ERR_SSL)/.test(code) ? 'the TLS handshake failed' : message.replace(/\.$/, '');
   return `${url} cannot be reached: ${reason}. ${advice}`;
@@ -183,6 +185,7 @@ const ADVICE_ON_STATUS: Record<number, string> = {
 
 /** What to do about a response of a proxy, by its status. */
 const PROXY_ADVICE: Record<number, string> = {
+  407: 'Check the user and password of HTTP_PROXY.',
   413: 'Raise the limit on the size of a body at the proxy in between (nginx: client_max_body_size).',
   504: 'See whether the service runs; or raise the time that the proxy in between waits for it (nginx: proxy_read_timeout).',
 };

@@ -58,6 +58,11 @@ describe('a command with --url says what to do', () => {
     expect(await importTo(service.baseUrl)).toContain('Check that the URL ends with the base path of the service');
     expect(await importTo('http://nowhere.invalid')).toMatch(/cannot be reached: .*ENOTFOUND.* Check the URL/);
     const closed = `http://127.0.0.1:${await freePort()}`;
+    expect(await importTo('https://plants.invalid', { HTTPS_PROXY: closed })).toMatch(
+      /Check .* HTTPS_PROXY or HTTP_PROXY/,
+    );
+    const HTTP_PROXY = await respondWith(407, {}, '');
+    expect(await importTo('http://plants.invalid', { HTTP_PROXY })).toContain('the user and password of HTTP_PROXY');
     expect(await importTo(closed)).toMatch(
       /cannot be reached: .*ECONNREFUSED.* Nothing is stored\. Repeat the import\.\n/,
     );
