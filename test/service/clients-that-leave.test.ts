@@ -3,7 +3,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { limitRequests } from '../../src/request-limits.ts';
 import { type SentRequest, sendFromClient, waitUntilIdle } from '../support/leaving-client.ts';
 import { waitForBlocked } from '../support/lock-table.ts';
-import { isOnCitus } from '../support/skip.ts';
+import { isOnCitus, onCitus, unless } from '../support/skip.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { PATIENT, useWatchedDatabase } from '../support/use-watched-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -174,7 +174,11 @@ describe('a client that leaves while its request waits in a queue: nothing is se
   });
 });
 
-describe('a client that leaves while its statement runs: no other follows, and those that share it are served', () => {
+const { describe: withLocks, test: withLocksTest } = unless(
+  onCitus('a LOCK TABLE fails if it has to wait on a worker'),
+);
+
+withLocks('a client that leaves while its statement runs: no other follows, and those that share it are served', () => {
   test.each([...allWrites, ...allReads].filter(({ title }) => !title.startsWith('PATCH')))(
     '$title',
     async (operation) => {
@@ -207,7 +211,7 @@ describe('a client that leaves while its statement runs: no other follows, and t
   );
 });
 
-test('a client that leaves while others read the same long plant: they are served', async () => {
+withLocksTest('a client that leaves while others read the same long plant: they are served', async () => {
   const [id, first] = await prepare({ ...GET, name: LONG }, GET);
   const unlockFirst = await lock('plants');
   const blocking = send(GET.request(first));
