@@ -14,7 +14,8 @@ export type Hold = (response: Response, held: Held) => void;
 /** What a token or an address holds, oldest first. */
 type Holder = { bytes: number; held: Map<Response, Held> };
 
-const nameHolder = ({ locals: { tokenName, client } }: Response): string =>
+/** Whom what a request holds counts for. */
+export const nameHolder = ({ locals: { tokenName, client } }: Pick<Response, 'locals'>): string =>
   tokenName === undefined ? `address ${client}` : `token ${tokenName}`;
 
 /**

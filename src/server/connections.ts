@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Response } from 'express';
 import type { Logger } from 'pino';
+import { nameHolder } from '../http/byte-budget.ts';
 import { clientIp } from '../http/client-address.ts';
 import { createLingering, type LingerTimes } from './lingering.ts';
 import { maxClientConnections } from './open-files.ts';
@@ -55,7 +56,10 @@ export const createConnections = (options: ConnectionsOptions) => {
   const fresh = new Map<Socket, boolean>();
   /** Those that wait for the next request, longest idle first; with the last one, if its response came before all of its body. */
   const kept = new Map<Socket, IncomingMessage | undefined>();
-  const lingering = createLingering(lingerTimes);
+  const lingering = createLingering(lingerTimes, (socket) => {
+    const { locals = { client: clientIp({ socket }) } } = current(socket) ?? {};
+    return nameHolder({ locals });
+  });
   let refusedConnections = 0;
   let earlyRequests = 0;
   let warnedAt = Number.NEGATIVE_INFINITY;
@@ -69,7 +73,7 @@ export const createConnections = (options: ConnectionsOptions) => {
   const makeRoomFor = (socket: Socket) => {
     const [[oldest, isSilent] = []] = fresh;
     const [longest] = kept.keys();
-    const idle = (isSilent ? oldest : (longest ?? oldest)) ?? socket;
+    const idle = (isSilent ? oldest : (longest ?? oldest)) ?? lingering.oldest() ?? socket;
     if (idle === socket) refusedConnections += 1;
     forget(idle);
     idle.destroy();

@@ -11,11 +11,13 @@ export const LINGER_TIMES: LingerTimes = { idle: 5000, total: 30_000 };
 const STOPPING_TIME = 1000;
 /**
  * How many connections may linger. Each holds up to 128 KiB that is read but not discarded yet. During a flood of rejected
- * requests, the oldest are destroyed sooner.
+ * requests, the oldest of the holder that has most are destroyed sooner.
  */
 const MAX_LINGERING = 256;
 
 type State = {
+  /** The token or the address that it counts for. */
+  holder: string;
   /** Whether the response is complete. */
   isOver: boolean;
   /** On the monotonic clock, in ms. */
@@ -30,7 +32,7 @@ const sentTo = (socket: Socket): number => socket.bytesWritten - socket.writable
  * Connections that are read only to discard what arrives. A client may write its whole request before it reads the
  * response. If the service stopped reading or closed the connection, the client would lose the response to a TCP reset.
  */
-export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => {
+export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES, holderOf = (_socket: Socket) => '') => {
   /** Oldest first. */
   const lingering = new Map<Socket, State>();
   const isOver = (socket: Socket) => lingering.get(socket)?.isOver === true;
@@ -39,7 +41,7 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
   /** From now on, nothing that arrives is parsed. */
   const discardInput = (socket: Socket): void => {
     if (lingering.has(socket) || socket.destroyed) return;
-    const state = { isOver: false, endsAt: performance.now() + total, sent: sentTo(socket) };
+    const state = { holder: holderOf(socket), isOver: false, endsAt: performance.now() + total, sent: sentTo(socket) };
     lingering.set(socket, state);
     // Those of readInSlices, which would pause the socket again.
     socket.removeAllListeners('resume').removeAllListeners('data');
@@ -60,10 +62,11 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
     if (lingering.size > MAX_LINGERING) destroyOne();
   };
 
-  /** The oldest whose response is complete, or else the oldest. */
+  /** Of the holder that has most: the oldest whose response is complete, or else the oldest. */
   const destroyOne = () => {
-    const sockets = [...lingering.keys()];
-    const oldest = sockets.find(isOver) ?? sockets[0];
+    const byHolder = Map.groupBy(lingering.keys(), (socket) => lingering.get(socket)?.holder);
+    const most = byHolder.values().reduce((a, b) => (b.length > a.length ? b : a));
+    const oldest = most.find(isOver) ?? most[0];
     if (oldest !== undefined) lingering.delete(oldest);
     oldest?.destroy();
   };
@@ -86,6 +89,8 @@ export const createLingering = ({ idle, total }: LingerTimes = LINGER_TIMES) => 
     discardInput,
     add,
     remove: (socket: Socket): void => void lingering.delete(socket),
+    /** The one whose response has been complete for longest. */
+    oldest: (): Socket | undefined => lingering.keys().find(isOver),
     /** Shortens the times, so that lingering connections do not delay the stop of the server. */
     stop: (): void => {
       isStopping = true;
