@@ -1,6 +1,6 @@
 import { parseExactJson, stringifyExactJson } from './exact-json.ts';
 import type { components, operations } from './openapi-types.ts';
-import { type Problem, problemOf } from './problem.ts';
+import { notPlantStore, type Problem, problemIn, readJson } from './problem.ts';
 
 type NewPlant = components['schemas']['NewPlant'];
 type StoredPlant = components['schemas']['StoredPlant'];
@@ -39,15 +39,22 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
         failure = { error };
       });
       const headersOfRows = { ...headers, 'Content-Type': 'application/x-ndjson' };
-      const init = { method: 'POST', headers: headersOfRows, body, duplex: 'half', signal } as RequestInit;
+      const init = {
+        method: 'POST',
+        headers: headersOfRows,
+        body,
+        duplex: 'half',
+        redirect: 'manual',
+        signal,
+      } as RequestInit;
       const response = await fetch(new Request(urlOf('/plants/import', query), init)).catch((error) => {
         // Neither `fetch` nor its stream closes the iterable. Not awaited, because that may take long.
         pieces.return().catch(() => {});
         throw failure ? failure.error : error;
       });
-      const result = await readJson(response);
-      if ('created' in result) return { data: result as ImportSummary, response };
-      return { error: problemIn(result, response), response };
+      const { value } = await readJson(response);
+      if ('created' in value) return { data: value as ImportSummary, response };
+      return { error: problemIn(value, response), response };
     },
 
     /**
@@ -57,9 +64,11 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
      */
     exportPlants: async function* (options: ExportOptions = {}): AsyncGenerator<StoredPlant, void, undefined> {
       const { signal, ...query } = options;
-      const response = await fetch(new Request(urlOf('/plants/export', query), { headers, signal: signal ?? null }));
+      const init: RequestInit = { headers, redirect: 'manual', signal: signal ?? null };
+      const response = await fetch(new Request(urlOf('/plants/export', query), init));
       if (!response.ok) {
-        const problem = problemIn(await readJson(response), response);
+        const { value } = await readJson(response);
+        const problem = problemIn(value, response);
         throw new Error(problem.detail, { cause: problem });
       }
       if (!response.headers.get('Content-Type')?.startsWith('application/x-ndjson')) {
@@ -69,28 +78,6 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
       for await (const line of readLines(response, signal)) yield parseExactJson(line) as StoredPlant;
     },
   };
-};
-
-/** For example the error page of a proxy. */
-const notPlantStore = ({ status }: Response, cause?: unknown) =>
-  new Error(`The response has status ${status} and is not from Plant Store.`, { cause });
-
-/** @throws {Error} the response is not from Plant Store */
-const readJson = async (response: Response): Promise<object> => {
-  const text = await response.text();
-  try {
-    return Object(parseExactJson(text));
-  } catch (error) {
-    throw notPlantStore(response, error);
-  }
-};
-
-/** @throws {Error} the response is not from Plant Store */
-const problemIn = (body: object, response: Response): Problem => {
-  if ('code' in body && typeof body.code === 'number') return body as Problem;
-  if ('error' in body && typeof body.error === 'number')
-    return problemOf(body as components['schemas']['Error'], response);
-  throw notPlantStore(response);
 };
 
 async function* linesOf(plants: Iterable<NewPlant> | AsyncIterable<NewPlant>): AsyncGenerator<string, void, undefined> {

@@ -1,8 +1,8 @@
 import createClient, { type Client, type Middleware } from 'openapi-fetch';
 import { createBulk } from './bulk.ts';
-import { parseExactJson, stringifyExactJson } from './exact-json.ts';
+import { stringifyExactJson } from './exact-json.ts';
 import type { components, paths } from './openapi-types.ts';
-import { problemOf } from './problem.ts';
+import { problemIn, readJson } from './problem.ts';
 import { createRetryingFetch } from './retry.ts';
 
 export type Plant = components['schemas']['Plant'];
@@ -29,7 +29,8 @@ type PlantClientOptions = {
 
 /**
  * A client for Plant Store: openapi-fetch (https://openapi-ts.dev/openapi-fetch) with the types of this API, and ids as
- * bigint. A call resolves with `data` or `error` (problem details). It throws only if its last attempt got no response, or its signal ends it.
+ * bigint. A call resolves with `data` or `error` (problem details). It throws only if its last attempt got no response from Plant Store, or
+ * its signal ends it.
  */
 export const createPlantClient = ({ baseUrl, token, retry = true, ...options }: PlantClientOptions): PlantClient => {
   const headers = { Authorization: `Bearer ${token}`, Accept: 'application/problem+json, application/json;q=0.9' };
@@ -37,10 +38,11 @@ export const createPlantClient = ({ baseUrl, token, retry = true, ...options }: 
   const client = createClient<paths>({
     baseUrl,
     headers,
+    redirect: 'manual',
     bodySerializer: stringifyExactJson,
     fetch: retry ? createRetryingFetch({ fetch }) : fetch,
   });
-  client.use(exactJson, problems);
+  client.use(readBody);
   return Object.assign(client, createBulk({ baseUrl, headers, fetch }));
 };
 
@@ -54,36 +56,23 @@ const keepRequests = (fetch: (request: Request) => Promise<Response>) => {
   };
 };
 
-const exactJson: Middleware = {
-  onResponse: async ({ response }) => {
-    if (response.status !== 200 || !response.headers.get('Content-Type')?.startsWith('application/json'))
-      return undefined;
-    const text = await response.text();
-    const headers = new Headers(response.headers);
-    // Without a length, openapi-fetch does not call json().
-    headers.set('Content-Length', String(text.length));
-    const exact = new Response(text, { status: response.status, statusText: response.statusText, headers });
-    return withUrl(Object.assign(exact, { json: async () => parseExactJson(text) }), response);
-  },
-};
-
-/** A `Link` is relative to the URL, which a new response lacks. */
-const withUrl = (response: Response, { url }: Response) => Object.defineProperty(response, 'url', { value: url });
-
-/** If the service cannot parse a request, or it arrives too slowly, the response is an Error. Converts it to problem details. */
-const problems: Middleware = {
-  onResponse: async ({ response }) => {
+/** Reads ids as bigint, and makes problem details of every error. Rows of an export are passed on. */
+const readBody: Middleware = {
+  onResponse: async ({ request, response }) => {
     const { ok, status, statusText } = response;
-    if (ok || !response.headers.get('Content-Type')?.startsWith('application/json')) return undefined;
-    const body = (await response
-      .clone()
-      .json()
-      .catch(() => undefined)) as components['schemas']['Error'] | undefined;
-    if (typeof body?.error !== 'number') return undefined;
-    const problem = problemOf(body, response);
+    const hasBody = request.method !== 'HEAD' && status !== 204 && status !== 304;
+    if (!hasBody || (ok && isExport(response))) return undefined;
+    const { text, value } = await readJson(response);
+    const body = ok ? text : JSON.stringify(problemIn(value, response));
     const headers = new Headers(response.headers);
-    headers.set('Content-Type', 'application/problem+json');
-    headers.delete('Content-Length');
-    return withUrl(new Response(JSON.stringify(problem), { status, statusText, headers }), response);
+    if (!ok) headers.set('Content-Type', 'application/problem+json');
+    // Without a length, openapi-fetch does not call json().
+    headers.set('Content-Length', String(body.length));
+    const read = Object.assign(new Response(body, { status, statusText, headers }), { json: async () => value });
+    // A `Link` is relative to the URL, which a new response lacks.
+    return Object.defineProperty(read, 'url', { value: response.url });
   },
 };
+
+const isExport = ({ headers }: Response) =>
+  /^(text\/csv|application\/x-ndjson)/.test(headers.get('Content-Type') ?? '');

@@ -1,13 +1,35 @@
+import { parseExactJson } from './exact-json.ts';
 import type { components } from './openapi-types.ts';
 
 /** Problem details (RFC 9457): the `error` of every unsuccessful response. `code` is stable. */
 export type Problem = components['schemas']['Problem'];
 
-/** Converts an Error to problem details. The service responds with an Error if it cannot parse a request, whatever the Accept header. */
-export const problemOf = ({ error, message }: components['schemas']['Error'], response: Response): Problem => ({
-  type: 'about:blank',
-  title: response.statusText,
-  status: response.status,
-  detail: message,
-  code: error,
-});
+/** For example the error page of a proxy, or a redirect, which is not followed: the token and the plant are not for another server. */
+export const notPlantStore = ({ status, type, headers }: Response, cause?: unknown): Error => {
+  // A browser tells no more of a redirect than that it is one.
+  const isRedirect = type === 'opaqueredirect' || headers.has('Location');
+  const advice = isRedirect ? ' It redirects: use the URL of Plant Store itself.' : '';
+  return new Error(`The response has status ${status} and is not from Plant Store.${advice}`, { cause });
+};
+
+/** @throws {Error} the response is not from Plant Store */
+export const readJson = async (response: Response): Promise<{ text: string; value: object }> => {
+  const text = await response.text();
+  try {
+    return { text, value: Object(parseExactJson(text)) };
+  } catch (error) {
+    throw notPlantStore(response, error);
+  }
+};
+
+/**
+ * The problem details in the body of an unsuccessful response. If the service cannot parse a request, or it arrives too slowly, the body is
+ * an Error, whatever the Accept header.
+ * @throws {Error} the response is not from Plant Store
+ */
+export const problemIn = (body: object, response: Response): Problem => {
+  if ('code' in body && typeof body.code === 'number') return body as Problem;
+  if (!('error' in body && typeof body.error === 'number')) throw notPlantStore(response);
+  const { error, message } = body as components['schemas']['Error'];
+  return { type: 'about:blank', title: response.statusText, status: response.status, detail: message, code: error };
+};

@@ -59,8 +59,10 @@ const changesMany = ({ method, url }: Request) => {
 
 /** In ms; undefined if the request is not to be sent again. */
 const pauseAskedBy = ({ status, headers }: Response): number | undefined => {
-  const isTemporary = status === 503 || status === 429;
-  return isTemporary ? 1000 * (Number(headers.get('Retry-After')) || 0) : undefined;
+  if (status !== 503 && status !== 429) return undefined;
+  const asked = headers.get('Retry-After') ?? '';
+  // Seconds, or a date, as a proxy may send (RFC 9110 §10.2.3).
+  return Math.max(0, 1000 * Number(asked) || Date.parse(asked) - Date.now() || 0);
 };
 
 /** Not `crypto.randomUUID`, which browsers have only on pages that came over HTTPS. */

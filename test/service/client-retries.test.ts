@@ -30,7 +30,8 @@ describe('retries', () => {
     const { baseUrl, token } = service;
     return { sent, pauses, plants: createPlantClient({ baseUrl, token, fetch: retrying, retry: false }) };
   };
-  const answer = (status: number, headers: Record<string, string> = {}) => new Response('', { status, headers });
+  const answer = (status: number, headers: Record<string, string> = {}) =>
+    new Response('{"error":1500,"message":"Busy."}', { status, headers });
 
   testUnless(noKeys, 'a change whose response was lost is sent again with its key, and carried out once', async () => {
     const { plants, sent, pauses } = createRetrying([
@@ -58,6 +59,18 @@ describe('retries', () => {
     const { plants, pauses } = createRetrying([answer(503), answer(429, { 'Retry-After': '7' })], 0);
     await plants.GET('/plants');
     expect(pauses).toEqual([125, 7250]);
+  });
+
+  test('a time until which to wait may be a date, as from a proxy', async () => {
+    const date = new Date(Date.now() + 30_000).toUTCString();
+    const { plants, pauses } = createRetrying([
+      answer(503, { 'Retry-After': date }),
+      answer(503, { 'Retry-After': '0' }),
+    ]);
+    await plants.GET('/plants');
+    expect(pauses).toEqual([expect.any(Number), 500]);
+    expect(pauses[0]).toBeGreaterThan(20_000);
+    expect(pauses[0]).toBeLessThanOrEqual(30_250);
   });
 
   test('an import is sent once: the service ignores its key', async () => {

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PlantClient, Problem } from '../../client/plant-client.ts';
+import { useOtherServers } from '../support/other-servers.ts';
 import { onCitus } from '../support/skip.ts';
 import { usePlantClient } from '../support/use-plant-client.ts';
 
@@ -12,6 +13,7 @@ test('importing the client says what it needs if JSON cannot keep the digits of 
 
 const noKeys = onCitus('keys are refused');
 const { service, clientOf } = usePlantClient();
+const { respondWith } = useOtherServers();
 let plants: PlantClient;
 beforeEach(() => {
   plants = clientOf(service);
@@ -93,6 +95,46 @@ test('the client converts an Error that Express does not send to problem details
     detail: 'The header, with the URL, is larger than 16 KiB, or has more than 100 fields.',
     code: 1006,
   });
+});
+
+test.each([
+  [403, ''],
+  [404, 'null'],
+  [502, '<h1>Bad Gateway</h1>'],
+  [500, '{"error":"Internal Server Error"}'],
+  [200, ''],
+  [200, '<h1>Log in</h1>'],
+])('a call throws if its response is from another server: %s %s', async (status, body) => {
+  const client = clientOf(service, {
+    baseUrl: await respondWith(status, { 'Content-Length': `${body.length}` }, body),
+  });
+  const message = `The response has status ${status} and is not from Plant Store.`;
+  await expect(client.DELETE('/plants/{id}', { params: { path: { id: 1n } } })).rejects.toThrow(message);
+  await expect(client.GET('/plants')).rejects.toThrow(message);
+});
+
+test.each([301, 303, 307])(
+  'a redirect (%i) is not followed: a POST would become a GET, and its plant be lost',
+  async (status) => {
+    const url = await respondWith(status, { Location: `${service.baseUrl}/api/v1/plants` });
+    const client = clientOf(service, { baseUrl: url, retry: false });
+    const message = `status ${status} and is not from Plant Store. It redirects: use the URL of Plant Store itself.`;
+    await expect(client.POST('/plants', { body: { id: 1n, name: 'Fir' } })).rejects.toThrow(message);
+    await expect(client.importPlants([{ id: 1n, name: 'Fir' }])).rejects.toThrow(message);
+    await expect(client.exportPlants().next()).rejects.toThrow(message);
+    expect(await service.stored('1')).toBeUndefined();
+  },
+);
+
+test('responses without a body, and rows of an export, are passed on', async () => {
+  const params = { path: { id: 1n } };
+  expect((await plants.HEAD('/plants/{id}' as never, { params } as never)).response.status).toBe(404);
+  await plants.POST('/plants', { body: { id: 1n, name: 'Fir' } });
+  const { response } = await plants.GET('/plants/{id}', { params });
+  const header = { 'If-None-Match': response.headers.get('ETag') ?? '' };
+  expect((await plants.GET('/plants/{id}', { params: { ...params, header } })).response.status).toBe(304);
+  const rows = await plants.GET('/plants/export', { params: { query: { format: 'csv' } }, parseAs: 'text' });
+  expect(rows.data).toBe('id,name,tag\n1,Fir,\n');
 });
 
 test('plants that match are changed and deleted, with bigint ids', async () => {
