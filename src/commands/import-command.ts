@@ -96,7 +96,11 @@ const failureOf = ({ failed, stopped, message }: FilesOutcome, dryRun: boolean):
 
 const isAnyOf = async (file: FileHandle, names: readonly string[]): Promise<boolean> => {
   const found = await file.stat();
-  return names.some((name) => isSameFile(name === STDIO ? fstatSync(0) : statSync(name), found));
+  return names.some((name) => {
+    const file = name === STDIO ? fstatSync(0) : statSync(name);
+    // A pipe that the command itself has open to write never ends.
+    return isSameFile(file, found) || (found.isFIFO() && file.dev === found.dev && file.ino === found.ino);
+  });
 };
 
 const writeErrors = async (file: FileHandle, { errors }: FilesOutcome): Promise<void> => {

@@ -31,7 +31,7 @@ export const parseSlot = parseAs(z.string().regex(/^[a-z0-9_]{1,63}$/, 'must be 
 
 /** A hyphen alone is no file, as it is for other arguments. */
 export const parseFile = parseAs(
-  z.string().regex(/^(?!-?$)/, 'must be the name of a file, such as /dev/stdin or /dev/stderr'),
+  z.string().regex(/^(?!-?$)/, 'must be the name of a file, such as /dev/stdin to read or /dev/stderr to write'),
 );
 
 const isPort = (text: string) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535;

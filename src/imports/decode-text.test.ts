@@ -92,12 +92,15 @@ describe('a decoder of text', () => {
     expect(await messageOf(gzipSync('id,name'))).toMatch(
       /^The file is compressed with gzip\. Send Content-Encoding: gzip;/,
     );
-    // All bytes of the last two could be characters of UTF-8 or windows-1252.
+    // All bytes of some could be characters of UTF-8 or windows-1252.
     for (const [start, message] of [
       ['PK\x03\x04\xff', /^The file is a workbook or an archive/],
       ['PK\x03\x04\0\0', /^The file is a workbook or an archive/],
       ['\xd0\xcf\x11\xe0', /^The file is a workbook \(\.xls\)/],
+      ['PAR1\x15\x04', /^The file is in the format Parquet/],
       ['\x28\xb5\x2f\xfd', /^The file is compressed with zstd/],
+      ['\xfd7zXZ\0\0', /^The file is compressed with xz/],
+      ['BZh91AY&SY', /^The file is compressed with bzip2/],
     ] as const)
       expect(await messageOf(Buffer.from(start, 'latin1'))).toMatch(message);
     expect(await messageOf(Buffer.from('é,a', 'latin1'))).toBe(`The file is not utf-8. ${ADVICE}`);

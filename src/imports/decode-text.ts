@@ -2,6 +2,9 @@ import { isAscii } from 'node:buffer';
 import { US_ASCII } from '../bodies/media-type.ts';
 import { StoreError } from '../errors.ts';
 
+const compressedWith = (program: string) =>
+  `The file is compressed with ${program}. Decompress it, or compress it with gzip instead.`;
+
 /** How files begin that are no text, and what to do. */
 const NO_TEXT: [start: string, message: string][] = [
   [
@@ -10,7 +13,10 @@ const NO_TEXT: [start: string, message: string][] = [
   ],
   ['PK\x03\x04', 'The file is a workbook or an archive (.xlsx, .ods, .zip). Save it as CSV, or unpack it first.'],
   ['\xd0\xcf\x11\xe0', 'The file is a workbook (.xls). Save it as CSV first.'],
-  ['\x28\xb5\x2f\xfd', 'The file is compressed with zstd. Decompress it, or compress it with gzip instead.'],
+  ['PAR1\x15', 'The file is in the format Parquet. Save it as CSV or NDJSON first.'],
+  ['\x28\xb5\x2f\xfd', compressedWith('zstd')],
+  ['\xfd7zXZ\0', compressedWith('xz')],
+  ['BZh91AY&SY', compressedWith('bzip2')],
 ];
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 

@@ -52,7 +52,10 @@ describe('count, delete and patch', () => {
     [['delete', '--tag', 'a', '--url', ''], '--url is invalid'],
     [['delete', '--tag', 'a', '--token-file', ''], 'must be the name of a file'],
     [['import', '-', '--errors', ''], 'must be the name of a file'],
-    [['import', 'a.csv', '--errors', '-'], 'must be the name of a file, such as /dev/stdin or /dev/stderr'],
+    [
+      ['import', 'a.csv', '--errors', '-'],
+      'must be the name of a file, such as /dev/stdin to read or /dev/stderr to write',
+    ],
     [['export', '--url', 'ftp://plants'], 'must be a URL such as'],
     [['export', '--url', 'http://me:secret@plants'], 'without a token'],
     [['export', '--url', 'http://plants/?a=b'], 'without a token or a query'],
