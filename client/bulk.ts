@@ -24,9 +24,11 @@ const PIECE = 65_536;
 /** Imports and exports any number of plants, as NDJSON, in bounded memory. */
 export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
   const urlOf = (path: string, query: object) =>
-    `${baseUrl.replace(/\/$/, '')}${path}?${new URLSearchParams(
-      Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
-    )}`;
+    `${baseUrl.replace(/\/$/, '')}${path}?${Object.entries(query)
+      .filter(([, value]) => value !== undefined)
+      // Throws for half of a surrogate pair, which URLSearchParams would replace.
+      .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+      .join('&')}`;
   return {
     /** Sends plants while iterating over them. @throws errors of the iterable; an error if there is no response, or not from the service */
     importPlants: async (

@@ -52,6 +52,22 @@ describe('writeFileBytes', () => {
   const { signal } = new AbortController();
   const content = () => readFileSync(join(folder, 'all.csv'), 'utf8');
 
+  test('a file that is protected against writing stays as it is', async () => {
+    writeFileSync(join(folder, 'all.csv'), 'before');
+    chmodSync(join(folder, 'all.csv'), 0o444);
+    // Anyone may rename into it.
+    chmodSync(folder, 0o777);
+    // Root may write to every file.
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(65_534);
+    try {
+      await expect(write(Readable.from([Buffer.from('after')]))).rejects.toThrow(/all\.csv cannot be written: EACCES/);
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
+    expect([content(), readdirSync(folder)]).toEqual(['before', ['all.csv']]);
+  });
+
   test('a file that is replaced keeps its mode, whatever the umask', async () => {
     writeFileSync(join(folder, 'all.csv'), '');
     chmodSync(join(folder, 'all.csv'), 0o646);

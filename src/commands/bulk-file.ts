@@ -120,6 +120,8 @@ export const writeFileBytes = async (
         (paths) => resolve(...paths),
         () => file,
       );
+  // Renaming would replace even a file that is protected against writing.
+  if (found) await open(target, constants.O_WRONLY).then((file) => file.close(), failToWrite(target));
   // Random, because the process id is the same in every container.
   const temporary = `${target}.${randomBytes(6).toString('hex')}.part`;
   const created = await open(temporary, 'wx', found?.mode).catch(failToWrite(target));

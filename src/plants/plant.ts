@@ -77,7 +77,8 @@ const MAX_IDS = 100;
 /** The maximum `limit` of a change of many plants. */
 const MAX_CHANGED = 100_000;
 
-const ID_WRONG = 'must be an integer, from -9223372036854775808 to 9223372036854775807, in decimal digits';
+const ID_WRONG =
+  'must be an integer, from -9223372036854775808 to 9223372036854775807, in decimal digits without leading zeros';
 /**
  * The maximum length of `q`, in code points. PostgreSQL compares it at every position of a name, and no timeout can interrupt that
  * within one row: with a name of 1 MB (the default `BODY_LIMIT`), a longer `q` could take seconds.

@@ -46,6 +46,7 @@ test('leaves out parameters without a value, and a slash at the end of the URL',
   // Allowed without exactOptionalPropertyTypes.
   const options: object = { tag: undefined, q: undefined };
   expect(await Array.fromAsync(client.exportPlants(options))).toEqual(many(2));
+  await expect(client.exportPlants({ tag: '\ud83c' }).next()).rejects.toThrow(URIError);
 });
 
 test('reports failed rows, and whether too many failed', async () => {
