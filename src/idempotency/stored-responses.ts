@@ -5,26 +5,8 @@ import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { KeyedRequest } from './keyed-request.ts';
 
-/** `content`: what the response has besides what the request has; null if nothing. */
-export type StoredResponse = { status: number; content: unknown };
-
 /** How often a statement is sent, because others may store a response for one of its keys meanwhile. */
 const MAX_ATTEMPTS = 5;
-
-/** The condition under which a change is made: no response is stored for its key. (Their column is named `answer`.) */
-export const isNewKey = Prisma.sql`NOT EXISTS (SELECT FROM known)`;
-
-type KeyedChange = {
-  /** Changes at most one row, if `isNewKey`, and returns for it the columns `done`, which is not null, and `answer`. */
-  change: Prisma.Sql;
-  /** The status to store if a row was changed. */
-  changed: number;
-  /** The status to store otherwise: an expression. */
-  unchanged: Prisma.Sql;
-};
-
-/** A row of `changeStatement`. `matches`: whether the response was to the same request; null if it is the response to this one. */
-export type KeyedRow = StoredResponse & { matches: boolean | null };
 
 /** Stores the responses to requests with an Idempotency-Key for `retention` ms; see docs/decisions/0048. */
 export const createStoredResponses = ({ database, retention }: { database: Database; retention: number }) => {
@@ -33,24 +15,6 @@ export const createStoredResponses = ({ database, retention }: { database: Datab
 
   return {
     expiry,
-
-    /** Makes a change and stores the response, unless one is stored already. Returns one row, for `readResponse`. */
-    changeStatement: (
-      { key, fingerprint }: KeyedRequest,
-      { change, changed, unchanged }: KeyedChange,
-    ): Prisma.Sql => Prisma.sql`
-      WITH known AS (
-        SELECT status, answer, fingerprint = ${bytea(fingerprint)}::bytea AS matches
-        FROM idempotency_keys WHERE key = ${bytea(key)}::bytea AND expires_at > now()
-      ), changed AS (${change}), stored AS (
-        INSERT INTO idempotency_keys (key, fingerprint, status, answer, expires_at)
-        SELECT ${bytea(key)}::bytea, ${bytea(fingerprint)}::bytea,
-          CASE WHEN done IS NULL THEN ${unchanged} ELSE ${changed}::int END, answer, ${expiry}
-        FROM (SELECT) AS request LEFT JOIN changed ON TRUE
-        WHERE ${isNewKey}
-        RETURNING status, answer
-      )
-      SELECT status, answer AS content, matches FROM known UNION ALL SELECT status, answer, NULL FROM stored`,
 
     /**
      * Sends a statement that stores responses. Sends it again if it has changed nothing, because a response was stored for one
@@ -86,13 +50,6 @@ export const expiredResponses: ExpiredRows = {
 
 export type StoredResponses = ReturnType<typeof createStoredResponses>;
 
-/** @returns the response to a request. @throws {StoreError} 1301 */
-export const readResponse = (keyed: KeyedRequest, { matches, ...response }: KeyedRow): StoredResponse => {
-  if (matches === false) throw new StoreError('keyReused');
-  if (matches) keyed.onReplay();
-  return response;
-};
-
 /** Whether a constraint of the table of keys was violated, not one of plants. Of any, unless one is named. */
 export const isOfKeys = (error: unknown, constraint = 'idempotency_keys'): boolean =>
   originalMessage(error).includes(constraint);
@@ -101,7 +58,7 @@ const isTooLong = (error: unknown) => isRowRefusal(error) && isOfKeys(error, 'id
 const isKeyTaken = (error: unknown) => isUniqueViolation(error) && isOfKeys(error, 'idempotency_keys_pkey');
 
 /** Bytes in PostgreSQL's notation (manual §8.4.1). */
-const bytea = (hex: string): string => `\\x${hex}`;
+export const bytea = (hex: string): string => `\\x${hex}`;
 
 /** An array of them, in PostgreSQL's notation (manual §8.15.6). */
 export const byteaArray = (hex: readonly (string | undefined)[]): string =>

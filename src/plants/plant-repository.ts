@@ -4,14 +4,7 @@ import { createDistributionCheck } from '../database/distribution.ts';
 import { StoreError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { KeyedRequest } from '../idempotency/keyed-request.ts';
-import {
-  createStoredResponses,
-  isNewKey,
-  isOfKeys,
-  type KeyedRow,
-  readResponse,
-  type StoredResponse,
-} from '../idempotency/stored-responses.ts';
+import { bytea, createStoredResponses, isOfKeys } from '../idempotency/stored-responses.ts';
 import { changeStatement, type ManyRequest, selectMany, setTo } from './change-many.ts';
 import { createInsertPlants, textArray } from './insert-plants.ts';
 import {
@@ -41,6 +34,12 @@ const MAX_SHARED_READ_BYTES = 16_384;
 const STATUS = { changed: 200, deleted: 204, missing: 404, unmet: 412 } as const;
 
 type Row = { id: bigint; name: string; tag: string | null };
+
+/**
+ * The stored response to a request. `answer`: what it has besides what the request has; null if nothing. `matches`: whether it was to the
+ * same request; null if it is the response to this one.
+ */
+type KeyedRow = { status: number; answer: PlantChange | null; matches: boolean | null };
 
 type RepositoryOptions = {
   database: Database;
@@ -77,24 +76,39 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
     throw new StoreError('overloaded', 'The plant kept changing; nothing was changed. Try again later.');
   };
 
-  /** Changes the plant and stores the response. Locks the plant first and then the key, as statements that store plants do. */
+  /**
+   * Changes the plant and stores the response, unless one is stored already; returns a `KeyedRow`. Locks the plant first and then the
+   * key, as statements that store plants do.
+   */
   const keyedStatement = (
     keyed: KeyedRequest,
     { id, change, preconditions = {} }: ChangeRequest,
     maxWait?: number,
   ): Prisma.Sql => {
-    const where = Prisma.sql`${isPlant(id, preconditions)} AND ${isNewKey} AND ${waitForLocks(maxWait)}`;
-    return responses.changeStatement(keyed, {
-      change:
-        change === 'delete'
-          ? Prisma.sql`DELETE FROM plants WHERE ${where} RETURNING 1 AS done, NULL::json AS answer`
-          : Prisma.sql`UPDATE plants SET ${setTo(change)} WHERE ${where} RETURNING 1 AS done, ${contentOf(change)} AS answer`,
-      changed: change === 'delete' ? STATUS.deleted : STATUS.changed,
-      // The lock looks at the latest version: the change may have waited for a transaction that deleted the plant.
-      unchanged: Prisma.sql`
-        CASE WHEN ${areAny(preconditions)} AND EXISTS (SELECT FROM plants WHERE id = ${id} AND ${waitForLocks(maxWait)} FOR KEY SHARE)
-          THEN ${STATUS.unmet}::int ELSE ${STATUS.missing}::int END`,
-    });
+    const [key, fingerprint] = [bytea(keyed.key), bytea(keyed.fingerprint)];
+    const isNew = Prisma.sql`NOT EXISTS (SELECT FROM known)`;
+    const where = Prisma.sql`${isPlant(id, preconditions)} AND ${isNew} AND ${waitForLocks(maxWait)}`;
+    const changed =
+      change === 'delete'
+        ? Prisma.sql`DELETE FROM plants WHERE ${where} RETURNING ${STATUS.deleted}::int AS status, NULL::json AS answer`
+        : Prisma.sql`
+          UPDATE plants SET ${setTo(change)} WHERE ${where} RETURNING ${STATUS.changed}::int AS status, ${contentOf(change)} AS answer`;
+    // The lock looks at the latest version: the change may have waited for a transaction that deleted the plant.
+    const unchanged = Prisma.sql`
+      CASE WHEN ${areAny(preconditions)} AND EXISTS (SELECT FROM plants WHERE id = ${id} AND ${waitForLocks(maxWait)} FOR KEY SHARE)
+        THEN ${STATUS.unmet}::int ELSE ${STATUS.missing}::int END`;
+    return Prisma.sql`
+      WITH known AS (
+        SELECT status, answer, fingerprint = ${fingerprint}::bytea AS matches
+        FROM idempotency_keys WHERE key = ${key}::bytea AND expires_at > now()
+      ), changed AS (${changed}), stored AS (
+        INSERT INTO idempotency_keys (key, fingerprint, status, answer, expires_at)
+        SELECT ${key}::bytea, ${fingerprint}::bytea, coalesce(status, ${unchanged}), answer, ${responses.expiry}
+        FROM (SELECT) AS request LEFT JOIN changed ON TRUE
+        WHERE ${isNew}
+        RETURNING status, answer
+      )
+      SELECT status, answer, matches FROM known UNION ALL SELECT status, answer, NULL FROM stored`;
   };
 
   return {
@@ -143,8 +157,7 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
         : plainStatement(request, await isDistributed(), maxWait);
       try {
         if (!keyed) return await changePlain(request, statement);
-        const row = await responses.send<KeyedRow>(statement, [keyed]);
-        return toPlant(request, readResponse(keyed, row));
+        return toPlant(request, keyed, await responses.send<KeyedRow>(statement, [keyed]));
       } catch (error) {
         throw await toError(error, { hasContent: request.change !== 'delete' });
       }
@@ -227,12 +240,15 @@ const contentOf = ({ name, tag }: PlantChange) =>
     ? Prisma.sql`NULL::json`
     : Prisma.sql`json_build_object('name', plants.name, 'tag', plants.tag)`;
 
-/** @throws {StoreError} 1201, 1204 */
-const toPlant = ({ id, change, preconditions = {} }: ChangeRequest, { status, content }: StoredResponse) => {
+/** @throws {StoreError} 1201, 1204, 1301 */
+const toPlant = (request: ChangeRequest, keyed: KeyedRequest, { status, answer, matches }: KeyedRow) => {
+  const { id, change, preconditions = {} } = request;
+  if (matches === false) throw new StoreError('keyReused');
+  if (matches) keyed.onReplay();
   if (status === STATUS.missing) throw plantUnknown(id);
   if (status === STATUS.unmet) throw preconditionFailed(id, preconditions);
   if (change === 'delete') return undefined;
-  const { name = '', tag } = (content ?? change) as PlantChange;
+  const { name = '', tag } = answer ?? change;
   return { id, name, tag: tag ?? undefined };
 };
 
