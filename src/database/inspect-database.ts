@@ -20,36 +20,6 @@ export const DURABILITY = `concat_ws(', ',
   ${LOGGED_TABLES.map((name) => `CASE WHEN pg_relation_size(to_regclass('${name}_pkey'), 'init') > 0 THEN 'UNLOGGED table ${name}' END`)}
 ) AS weaknesses`;
 
-/** What requests do with the tables. Of a column is enough. */
-const USES: Record<string, string[]> = {
-  plants: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  tokens: ['SELECT'],
-  idempotency_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  rate_limits: ['SELECT', 'INSERT', 'UPDATE'],
-};
-/** Such as `INSERT on plants`. */
-export const uses = Object.entries(USES).flatMap(([table, privileges]) =>
-  privileges.map((privilege) => `${privilege} on ${table}`),
-);
-const deniedUses = uses.map((use) => {
-  const [privilege, , table] = use.split(' ');
-  const may = privilege === 'DELETE' ? 'has_table_privilege' : 'has_any_column_privilege';
-  // NULL if there is no such table. With Citus, where keys are refused, the workers have none for them.
-  const isNeeded =
-    table === 'idempotency_keys'
-      ? `(to_regclass('${table}') IS NOT NULL OR to_regclass('pg_catalog.pg_dist_partition') IS NULL)`
-      : 'TRUE';
-  return `CASE WHEN ${isNeeded} AND ${may}(to_regclass('${table}'), '${privilege}') IS NOT TRUE THEN '${use}' END`;
-});
-
-/** A column: the uses that the role has no privilege for, separated by commas. */
-export const DENIED = `concat_ws(', ', ${deniedUses}) AS denied`;
-
-/** A column: whether a table needs policies for the role. */
-export const SECURED = `(${Object.keys(USES)
-  .map((table) => `row_security_active(to_regclass('${table}'))`)
-  .join(' OR ')}) AS secured`;
-
 /** In ms. */
 const HOUR = 3_600_000;
 
