@@ -2,7 +2,6 @@ import { classifyDatabaseError } from '../database/database-error.ts';
 import { setDeadline } from '../database/within-time.ts';
 import { StoreError } from '../errors.ts';
 
-/** The state of a queue. */
 export type ObservedQueue = {
   /** In metrics and traces; undefined for a queue that is in neither. */
   name: string | undefined;
@@ -28,7 +27,6 @@ export type QueueObserver<Note = unknown> = {
   onBatch?(items: number): () => void;
 };
 
-/** Called with each queue. */
 export type ObserveQueue = (queue: ObservedQueue) => QueueObserver;
 
 export type BatchLimits = {
@@ -64,7 +62,6 @@ export type BatchQueueOptions<Item, Result> = {
   limits: BatchLimits;
 };
 
-/** An item in the queue or in a batch. */
 type Entry<Item, Result> = {
   item: Item;
   bytes: number;
@@ -72,7 +69,6 @@ type Entry<Item, Result> = {
   isAbandoned: () => boolean;
   /** When it is too late to send it, in ms of `performance.now()`. */
   sendBefore: number;
-  /** What the observer stores for it. */
   note: unknown;
   state: 'queued' | 'sent' | 'settled';
   settle: (outcome: Result | Error) => void;
@@ -203,7 +199,6 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
     scheduleBatch();
   };
 
-  /** Why an item must not be sent any more. */
   const refusalOf = ({ item, isAbandoned, sendBefore }: Entry<Item, Result>): Error | undefined => {
     if (isAbandoned()) return new StoreError('overloaded');
     return performance.now() > sendBefore ? waitedTooLong() : refuse(item);

@@ -41,13 +41,8 @@ type Row = { id: bigint; name: string; tag: string | null };
  */
 type KeyedRow = { status: number; answer: PlantChange | null; matches: boolean | null };
 
-type RepositoryOptions = {
-  database: Database;
-  /** How long the responses to requests with an Idempotency-Key are stored, in ms. */
-  retention: number;
-};
-
-export const createPlantRepository = ({ database, retention }: RepositoryOptions) => {
+/** @param options `retention`: of the responses to requests with an Idempotency-Key, in ms */
+export const createPlantRepository = ({ database, retention }: { database: Database; retention: number }) => {
   const responses = createStoredResponses({ database, retention });
   const isDistributed = createDistributionCheck((sql) => database.$queryRawUnsafe(sql));
   /**
@@ -115,7 +110,6 @@ export const createPlantRepository = ({ database, retention }: RepositoryOptions
     /** Whether the table of plants is distributed. Asks the database only once. */
     isDistributed,
 
-    /** See `createInsertPlants`. */
     insert: createInsertPlants({
       database,
       isDistributed,

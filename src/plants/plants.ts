@@ -10,7 +10,7 @@ import { createPlantService, type PlantLimits } from './plant-service.ts';
 type PlantsOptions = Pick<PlantRoutesOptions, 'requireScope' | 'bodies'> & {
   database: Database;
   limits: PlantLimits;
-  /** How long the responses to requests with an Idempotency-Key are stored, in ms. */
+  /** Of the responses to requests with an Idempotency-Key, in ms. */
   retention: number;
   observeQueue: ObserveQueue;
 };
