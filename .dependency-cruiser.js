@@ -2,26 +2,26 @@
 const shared = ['http', 'bodies', 'openapi', 'batching', 'database', 'generated'];
 
 /** What every folder may import. */
-const everywhere = ['errors.ts'];
+const everywhere = ['errors.ts', 'quote-value.ts'];
 
 /**
  * Which folders of src/ a folder may import, besides itself. Unit tests may import more. The root files assemble the
  * folders, and `commands/` starts what they assemble. A folder that is not listed may import nothing.
  */
 const mayImport = {
-  http: ['quote-value.ts'],
-  bodies: ['http', 'quote-value.ts'],
+  http: [],
+  bodies: ['http'],
   server: ['http'],
   openapi: ['http'],
   database: ['generated'],
   batching: ['database'],
-  config: ['quote-value.ts'],
+  config: [],
   observability: ['config', 'http', 'server', 'batching', 'version.ts'],
   'embedded-postgres': ['secret-file.ts'],
   health: shared,
   idempotency: shared,
   plants: [...shared, 'idempotency'],
-  imports: [...shared, 'plants', 'quote-value.ts'],
+  imports: [...shared, 'plants'],
   exports: [...shared, 'plants'],
   changes: ['database'],
   tokens: shared,

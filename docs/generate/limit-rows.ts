@@ -71,7 +71,6 @@ export const sections: Record<string, LimitRow[]> = {
     row('quote-value.ts MAX_LENGTH', 'characters of a wrong value in a message'),
     row('quote-value.ts MAX_SIZE', 'the size of a wrong value in a message', 'bytes'),
     row('http/handle-error.ts SHOWN_PATH', 'characters of a path in a message'),
-    row('idempotency/keyed-request.ts SHOWN_LENGTH', 'characters of a wrong `Idempotency-Key` in a message'),
     row('http/headers.ts MAX_AGE', 'how long a browser may keep the response to a preflight request', 's'),
   ],
   Times: [

@@ -35,7 +35,7 @@ test('a wrong key is shown with what it must be, and several keys are refused', 
   for (const [key, shown] of [
     ['a b', '"a b"'],
     ['"a', '"\\"a"'],
-    ['é'.repeat(41), `"${'é'.repeat(40)}…"`],
+    ['é'.repeat(61), `"${'é'.repeat(60)}"… (61 characters)`],
   ] as const)
     expect(() => read(key)).toThrow(`The Idempotency-Key is ${shown} and ${must}`);
   expect(() => read('a', 'b')).toThrow('There is more than one Idempotency-Key header.');

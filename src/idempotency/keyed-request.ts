@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { errors, StoreError } from '../errors.ts';
 import { parametersOf } from '../openapi/openapi.ts';
+import { quoteValue } from '../quote-value.ts';
 
 /** A request with an Idempotency-Key. */
 export type KeyedRequest = {
@@ -15,8 +16,6 @@ export type KeyedRequest = {
 };
 
 const MAX_LENGTH = 255;
-/** Of a wrong key, in a message. */
-const SHOWN_LENGTH = 40;
 const EXPECTED = `must be 1 to ${MAX_LENGTH} visible ASCII characters, in double quotes or without any`;
 
 /**
@@ -32,12 +31,9 @@ export const readIdempotencyKey = (request: Pick<Request, 'headers' | 'headersDi
   const key = quoted ?? (text.startsWith('"') ? '' : text);
   if (/^[\x21-\x7e]+$/.test(key) && key.length <= MAX_LENGTH) return key;
   if ((request.headersDistinct['idempotency-key']?.length ?? 0) > 1)
-    throw keyInvalid('There is more than one Idempotency-Key header.');
-  const shown = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
-  throw keyInvalid(`The Idempotency-Key is ${JSON.stringify(shown)} and ${EXPECTED}.`);
+    throw new StoreError('keyInvalid', 'There is more than one Idempotency-Key header.');
+  throw new StoreError('keyInvalid', `The Idempotency-Key is ${quoteValue(text)} and ${EXPECTED}.`);
 };
-
-const keyInvalid = (message: string) => new StoreError('keyInvalid', message);
 
 const DISTRIBUTED =
   'The plants of this service are distributed over several servers, so it cannot store responses for an Idempotency-Key; ' +

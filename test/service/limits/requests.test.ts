@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { parseExactJson } from '../../../src/bodies/exact-json.ts';
 import { closeIfUnread } from '../../../src/http/handle-error.ts';
-import { readIdempotencyKey } from '../../../src/idempotency/keyed-request.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../src/plants/plant.ts';
 import { quoteValue } from '../../../src/quote-value.ts';
 import { edge } from '../../support/limits/edge.ts';
@@ -117,18 +116,6 @@ describe('a message', () => {
     // In JSON, the quotes take six bytes.
     of: (size) =>
       quoteValue('木'.repeat(40) + 'x'.repeat((size - 126) % 3) + '木'.repeat((size - 126) / 3)).includes('…'),
-  });
-  edge('idempotency/keyed-request.ts SHOWN_LENGTH', 'has at most 40 characters of a wrong Idempotency-Key', {
-    is: [false, false, true],
-    of: (length) => {
-      const text = ' '.padEnd(length, 'x');
-      try {
-        readIdempotencyKey({ headers: { 'idempotency-key': text }, headersDistinct: {} });
-      } catch (error) {
-        return (error as Error).message.includes('…');
-      }
-      return undefined;
-    },
   });
 });
 
