@@ -47,7 +47,7 @@ export const importFiles = async (
       ? describeProgress(seconds, rowsOf(outcome) + progress.rows, progress.bytes / size)
       : describeStoring((performance.now() - progress.storingSince) / 1000, progress.rows),
   );
-  for (const file of files) {
+  for (const [index, file] of files.entries()) {
     const { name } = file;
     const summary = await importFile(file, { signal, progress });
     const { errors, isAccepted, stoppedAt, message } = summary;
@@ -56,7 +56,10 @@ export const importFiles = async (
     outcome.errors.push(...errors.map((error) => ({ file: name, ...error })));
     if (!isAccepted) {
       const advice = stoppedAt === undefined || atomic ? '' : ' See --max-errors.';
-      return { ...outcome, stopped: { file: name, ...(stoppedAt && { stoppedAt }), message: `${message}${advice}` } };
+      const left = files.length - index - 1;
+      const notRead = left === 0 ? '' : ` Files after it, not read: ${formatCount(left)}.`;
+      const said = `${message}${advice}${notRead}`;
+      return { ...outcome, stopped: { file: name, ...(stoppedAt && { stoppedAt }), message: said } };
     }
     if (message !== undefined) outcome.message = [outcome.message, `${name}: ${message}`].filter(Boolean).join('\n');
   }

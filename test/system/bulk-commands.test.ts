@@ -178,7 +178,7 @@ describe('plant-store import', () => {
     const { code, stderr } = await run('import', path('a.ndjson'), path('b.ndjson'), '--max-errors', '3');
     expect([code, await count()]).toEqual([1, 0]);
     const said = 'The import stopped at line 4 because more than 3 rows failed. Nothing is stored. See --max-errors.';
-    expect(stderr).toContain(`${path('a.ndjson')}: ${said}`);
+    expect(stderr).toContain(`${path('a.ndjson')}: ${said} Files after it, not read: 1.\n`);
   });
 
   test('reports the same figures each time that all ids are taken, and writes all failed rows to the file', async () => {
