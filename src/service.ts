@@ -9,7 +9,7 @@ import { createByteBudget } from './http/byte-budget.ts';
 import { createImports } from './imports/imports.ts';
 import { createInstruments } from './observability/instruments.ts';
 import { createOutageWatch, DATABASE_LOST, NOT_READY } from './observability/outage-watch.ts';
-import { createState } from './observability/state.ts';
+import { inUse, type State } from './observability/state.ts';
 import { createPlants } from './plants/plants.ts';
 import { limitRequests, type RequestLimits } from './request-limits.ts';
 import { createHttpServer, createMessageClasses } from './server/http-server.ts';
@@ -34,9 +34,8 @@ export const createService = async (options: ServiceOptions) => {
   const { requestLimits: limits = limitRequests(config) } = options;
   const warn = (message: string) => logger.warn(message);
   const onConnectionLost = ({ message }: Error) => warn(`a connection to the database was lost: ${message}`);
-  // `state` is made below, from the parts that it reads.
-  const readState = () => state.read();
-  const instruments = await createInstruments({ config, logger, worker, readState });
+  // `state` has the parts that are made below.
+  const instruments = await createInstruments({ config, logger, worker, readState: () => state });
   const { observers, observeQueue, queues, traceStatement, traceBulk: trace } = instruments;
 
   const connecting = { url: databaseUrl, ...limits, onConnect: createOutageWatch({ logger, lines: DATABASE_LOST }) };
@@ -82,7 +81,7 @@ export const createService = async (options: ServiceOptions) => {
     onFailed: (err, { name }) => logger.warn({ err }, `could not delete ${name}`),
   });
 
-  const state = createState({ pool, server, budget, plants, queues, imports, exports, health, droppedLines });
+  const state: State = { pool, server, budget, plants, queues, imports, exports, health, droppedLines };
   const assertReady = () =>
     health.assertReady().catch((error) => {
       throw toStoreError(error);
@@ -90,7 +89,7 @@ export const createService = async (options: ServiceOptions) => {
   const { release, stop } = createShutdown({ config, health, server, imports, stopSweeping, database, instruments });
   return {
     tokens: tokens.repository,
-    inUse: state.inUse,
+    inUse: () => inUse(state),
     /** Releases all resources if it fails. @returns the port */
     start: async () => {
       try {

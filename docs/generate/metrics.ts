@@ -25,7 +25,7 @@ const INTRODUCTION = `Set \`METRICS_PORT\` to serve \`GET /metrics\` in Promethe
 type Described = { name: string; help: string; type: string; labelNames: string[] };
 
 /** Each kind of metric that createMetrics can make, as a service makes them. */
-const createAll = (): Registry => createMetrics({ readState: () => ({}) as never }).scrape();
+const createAll = (): Registry => createMetrics({ readState: () => ({}) as never }).registry;
 
 const render = (metrics: Described[]) =>
   table(

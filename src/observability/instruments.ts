@@ -44,7 +44,7 @@ export const createInstruments = async (options: InstrumentsOptions) => {
     start: async (assertReady: () => Promise<void>): Promise<void> => {
       if (!metrics || !config.metrics) return;
       if (worker !== undefined) return (await import('./ask-workers.ts')).answerReadiness(assertReady);
-      const read = () => metrics.scrape().metrics();
+      const read = () => metrics.registry.metrics();
       metricsServer = createMetricsServer({ ...config.metrics, read, assertReady, logger });
       await metricsServer.start();
     },

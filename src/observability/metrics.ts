@@ -4,7 +4,7 @@ import type { ObservedQueue, QueueObserver } from '../batching/batch-queue.ts';
 import { errors } from '../errors.ts';
 import { version } from '../version.ts';
 import { answer } from './ask-workers.ts';
-import type { State } from './state.ts';
+import { inUse, type State } from './state.ts';
 
 /** Up to the largest batch; see batchItems in request-limits.ts. */
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
@@ -31,11 +31,11 @@ const ofQueues = (help: string, read: (queue: ObservedQueue) => number): Watched
 const WATCHED: Record<string, Watched> = {
   plant_store_ready: [
     '1 if this process could handle requests at the last readiness check, or if there was none yet; 0 if not.',
-    ({ isReady }) => Number(isReady),
+    ({ health }) => Number(health.isReady()),
   ],
   plant_store_log_dropped_lines_total: [
     'Log lines dropped because the log could not be written.',
-    ({ droppedLines }) => droppedLines,
+    ({ droppedLines }) => droppedLines(),
   ],
   plant_store_queue_items: ofQueues('Requests waiting for a batch.', ({ length }) => length()),
   plant_store_queue_limit_items: ofQueues(
@@ -63,38 +63,38 @@ const WATCHED: Record<string, Watched> = {
     'Statements waiting for a connection to PostgreSQL.',
     ({ pool }) => pool.waitingCount,
   ],
-  plant_store_http_connections: ['Open connections of clients.', ({ server }) => server.connections],
+  plant_store_http_connections: ['Open connections of clients.', ({ server }) => server.counts().connections],
   plant_store_http_connections_limit: [
     'Maximum number of open connections (MAX_CONNECTIONS).',
-    ({ server }) => server.maxConnections,
+    ({ server }) => server.counts().maxConnections,
   ],
   plant_store_http_refused_connections_total: [
     'Connections closed at once, because MAX_CONNECTIONS were open and none was idle.',
-    ({ server }) => server.refusedConnections,
+    ({ server }) => server.counts().refusedConnections,
   ],
   plant_store_http_early_requests_total: [
     'Requests not carried out, because they came before the previous response on their connection was complete.',
-    ({ server }) => server.earlyRequests,
+    ({ server }) => server.counts().earlyRequests,
   ],
   plant_store_http_dropped_bodies_total: [
     'Dropped bodies: all together held too much memory, and those of their token or address the most.',
-    ({ dropped }) => dropped.bodies,
+    ({ budget }) => budget.counts().bodies,
   ],
   plant_store_http_dropped_responses_total: [
     'Dropped responses: all together held too much memory, and those of their token or address the most.',
-    ({ dropped }) => dropped.responses,
+    ({ budget }) => budget.counts().responses,
   ],
   plant_store_import_rows_total: [
     'Imported rows by outcome. Dry runs are not counted.',
-    ({ importedRows }) => importedRows,
+    ({ imports }) => imports.rows(),
     'outcome',
   ],
-  plant_store_exported_plants_total: ['Plants read for exports.', ({ exportedPlants }) => exportedPlants],
-  plant_store_imports_in_progress: ['Imports in progress.', ({ inUse }) => inUse.imports],
-  plant_store_exports_in_progress: ['Exports in progress.', ({ inUse }) => inUse.exports],
+  plant_store_exported_plants_total: ['Plants read for exports.', ({ exports }) => exports.rows()],
+  plant_store_imports_in_progress: ['Imports in progress.', ({ imports }) => imports.inProgress()],
+  plant_store_exports_in_progress: ['Exports in progress.', ({ exports }) => exports.inProgress()],
   plant_store_in_use: [
     'What requests hold at this moment, by resource. All are 0 while the service is idle.',
-    ({ inUse }) => inUse,
+    inUse,
     'resource',
   ],
 };
@@ -109,17 +109,11 @@ export type MetricsOptions = {
 export const createMetrics = ({ worker, readState }: MetricsOptions) => {
   const registry = new Registry();
   const registers = [registry];
-  /** As of the last scrape. */
-  let state: State;
-  const scrape = () => {
-    state = readState();
-    return registry;
-  };
   if (worker !== undefined) {
     // The series of workers are not added up. A sum falls when a worker dies, which Prometheus takes for a restart of
     // all, and an average over event loops hides a worker that is stuck.
     registry.setDefaultLabels({ worker: String(worker) });
-    answer('metrics', () => scrape().getMetricsAsJSON());
+    answer('metrics', () => registry.getMetricsAsJSON());
   }
 
   collectDefaultMetrics({ register: registry });
@@ -147,7 +141,7 @@ export const createMetrics = ({ worker, readState }: MetricsOptions) => {
     const Kind: typeof Counter | typeof Gauge = name.endsWith('_total') ? Counter : Gauge;
     const collect = () => {
       metric.reset();
-      const found = read(state);
+      const found = read(readState());
       if (typeof found === 'number') metric.inc(found);
       else for (const [value, number] of Object.entries(found)) metric.inc({ [`${label}`]: value }, number);
     };
@@ -162,8 +156,7 @@ export const createMetrics = ({ worker, readState }: MetricsOptions) => {
         return duration.startTimer({ queue });
       },
     }),
-    /** @returns the registry, with the numbers of this moment */
-    scrape,
+    registry,
   };
 };
 

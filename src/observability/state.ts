@@ -1,7 +1,7 @@
 import type { ObservedQueue } from '../batching/batch-queue.ts';
 
-/** The parts of the service that tell their state. `counts`, `rows`: since the start. */
-type Parts = {
+/** The parts of the service that tell what it holds and has done. `counts`, `rows`: since the start. */
+export type State = {
   /** Of database connections. `waitingCount`: the statements that wait for a connection. */
   pool: Record<'limit' | 'totalCount' | 'idleCount' | 'waitingCount', number>;
   server: {
@@ -23,11 +23,10 @@ type Parts = {
   droppedLines: () => number;
 };
 
-export const createState = (parts: Parts) => {
-  const { pool, server, budget, plants, queues, imports, exports, health, droppedLines } = parts;
+/** What requests hold at this moment. Each number is 0 while the service is idle. */
+export const inUse = ({ pool, server, budget, plants, queues, imports, exports }: State) => {
   const sumOf = (numberOf: (queue: ObservedQueue) => number) => queues.reduce((sum, queue) => sum + numberOf(queue), 0);
-  /** What requests hold at this moment. Each number is 0 while the service is idle. */
-  const inUse = () => ({
+  return {
     ...server.inUse(),
     ...plants.inUse(),
     queued: sumOf(({ length }) => length()),
@@ -37,20 +36,5 @@ export const createState = (parts: Parts) => {
     imports: imports.inProgress(),
     exports: exports.inProgress(),
     connections: pool.totalCount - pool.idleCount + imports.connectionsInUse(),
-  });
-  /** For metrics. */
-  const read = () => ({
-    pool,
-    server: server.counts(),
-    dropped: budget.counts(),
-    droppedLines: droppedLines(),
-    isReady: health.isReady(),
-    importedRows: imports.rows(),
-    exportedPlants: exports.rows(),
-    queues,
-    inUse: inUse(),
-  });
-  return { inUse, read };
+  };
 };
-
-export type State = ReturnType<ReturnType<typeof createState>['read']>;
