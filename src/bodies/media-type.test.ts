@@ -5,9 +5,8 @@ const TYPES = ['application/json', 'application/merge-patch+json', 'application/
 const JSON_TYPES = TYPES.slice(0, 2);
 
 test.each(JSON_TYPES)('%s is UTF-8, by any of its labels, and ASCII', (type) => {
-  for (const parameter of ['', '; charset=UTF-8', '; charset="utf8"'])
+  for (const parameter of ['', '; charset=UTF-8', '; charset="utf8"', '; charset=US-ASCII'])
     expect(readContentType(TYPES, type + parameter)).toEqual({ type, encoding: 'utf-8' });
-  expect(readContentType(TYPES, `${type}; charset=US-ASCII`)).toEqual({ type, encoding: 'us-ascii' });
   for (const label of ['windows-1252', 'utf-16', 'klingon'])
     expect(() => readContentType(TYPES, `${type}; charset=${label}`)).toThrow(
       `The charset of ${type} must be utf-8, not "${label}".`,

@@ -29,10 +29,10 @@ export const encodingOf = (label: string): string | undefined => {
 export const readContentType = <Expected extends string>(
   expected: readonly Expected[],
   header = '',
-  aliases?: ReadonlyMap<string, Expected>,
+  aliases: readonly (readonly [Expected, RegExp])[] = [],
 ): { type: Expected; encoding: string } => {
   const { type: sent, parameters } = parse(header);
-  const type = aliases?.get(sent) ?? sent;
+  const [type] = aliases.find(([, alias]) => alias.test(sent)) ?? [sent];
   const { charset = 'utf-8' } = parameters;
   if (!expected.includes(type as Expected)) {
     const found = type === '' ? 'and there is none' : `not ${quoteValue(type)}`;
@@ -47,5 +47,5 @@ export const readContentType = <Expected extends string>(
     const message = `The charset of ${type} must be ${must}, not ${quoteValue(charset)}.`;
     throw new StoreError('mediaTypeNotSupported', message);
   }
-  return { type: type as Expected, encoding };
+  return { type: type as Expected, encoding: isJson ? 'utf-8' : encoding };
 };

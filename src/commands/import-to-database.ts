@@ -8,8 +8,7 @@ import type { ReadRows } from '../imports/import.ts';
 import { ImportInterruptedError } from '../imports/import-errors.ts';
 import { importPlants } from '../imports/import-plants.ts';
 import { createImportSessions } from '../imports/import-session.ts';
-import { readArray } from '../imports/read-json.ts';
-import { readElements, readRows } from '../imports/read-rows.ts';
+import { readRows } from '../imports/read-rows.ts';
 import { readFileBytes } from './bulk-file.ts';
 import { type FileOptions, type Importer, MAX_ARRAY_BYTES, summarizeInterruption } from './import-files.ts';
 import { explainError, withSession } from './with-database.ts';
@@ -37,9 +36,8 @@ export const withDatabaseImporter = <Result>(
       const read: ReadRows = ({ signal: whileWanted }) => {
         const bytes = readFileBytes(file.name, file, { signal: whileWanted, progress });
         const { delimiter, encoding } = options;
-        return file.format === 'json'
-          ? readElements(readArray(bytes, { encoding, maxBytes: MAX_ARRAY_BYTES }))
-          : readRows(bytes, { format: file.format, encoding, delimiter, maxLineBytes: config.bodyLimit });
+        const maxLineBytes = file.format === 'json' ? MAX_ARRAY_BYTES : config.bodyLimit;
+        return readRows(bytes, { format: file.format, encoding, delimiter, maxLineBytes });
       };
       const ending = new AbortController();
       using _listener = addAbortListener(signal, () => ending.abort(new OperationalError('Interrupted.')));

@@ -1,7 +1,9 @@
 import { pipeline } from 'node:stream';
 import { createGzip } from 'node:zlib';
+import { createTextDecoder } from '../imports/decode-text.ts';
 import { importSummarySchema, NO_COUNTS } from '../imports/import.ts';
-import { parseElement, readArray } from '../imports/read-json.ts';
+import { createElementReader } from '../imports/read-json.ts';
+import { withEnd } from '../imports/read-rows.ts';
 import { readFileBytes } from './bulk-file.ts';
 import {
   type FileOptions,
@@ -60,10 +62,9 @@ async function* readBody(file: ImportFile, encoding: string, { signal, progress 
 
 /** A service takes no array of more than its BODY_LIMIT. An element and its line have the same number. */
 async function* arrayLines(bytes: AsyncIterable<Buffer>, encoding: string) {
-  let line = 0;
-  for (const element of await readArray(bytes, { encoding, maxBytes: MAX_ARRAY_BYTES })) {
-    line += 1;
-    parseElement(element, line);
-    yield Buffer.from(`${element.trim().replace(/[\r\n]/g, ' ')}\n`);
-  }
+  const decode = await createTextDecoder(encoding);
+  const elementsIn = createElementReader(MAX_ARRAY_BYTES);
+  for await (const piece of withEnd(bytes))
+    for (const { text } of elementsIn(decode(piece), piece === undefined))
+      yield Buffer.from(`${text.trim().replace(/[\r\n]/g, ' ')}\n`);
 }

@@ -42,10 +42,7 @@ export const createCsvReader = ({ maxLineBytes, delimiter }: CsvOptions) => {
   let parse: ReturnType<typeof createCsvParser> | undefined;
   let columns: Columns | undefined;
   let separator = ',';
-  /**
-   * @returns the rows that end in the text, and undefined now and then, since it can take long without a row
-   * @throws {StoreError} 1000 for an invalid quote, 1002 for a row that is too long, 1003 for an invalid header row
-   */
+  /** @throws {StoreError} 1000 for an invalid quote, 1002 for a row that is too long, 1003 for an invalid header row */
   return function* (text: string, isLast: boolean): Generator<ImportRow | undefined> {
     let arrived = text;
     if (parse === undefined) {

@@ -1,11 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { createNdjsonReader, elementsOf, parseElement, readArray } from './read-json.ts';
-import { readElements } from './read-rows.ts';
+import { createElementReader, createNdjsonReader } from './read-json.ts';
+import { readRows } from './read-rows.ts';
 
-const rowsOf = async (text: string) => (await Array.fromAsync(readElements(Promise.resolve(elementsOf(text))))).flat();
+const LIMIT = 2 ** 26;
 
-const parseArray = (text: string) => [...elementsOf(text)].map((element, index) => parseElement(element, index + 1));
+const read = async (pieces: AsyncIterable<Buffer>) =>
+  (await Array.fromAsync(readRows(pieces, { format: 'json', maxLineBytes: LIMIT }))).flat();
+
+const rowsOf = (text: string) =>
+  read(
+    (async function* () {
+      yield Buffer.from(text);
+    })(),
+  );
+
+const parseArray = (text: string) => [...createElementReader(LIMIT)(text, true)].map(({ value }) => value);
 
 describe('a JSON array', () => {
   test('has a row for each element, with its number as the line', async () => {
@@ -63,14 +73,14 @@ describe('a JSON array', () => {
 
   test('has exact ids, and its elements are parsed in turns, however different they are', async () => {
     const others = Array.from({ length: 35_000 }, (_, index) => `{"id":-9223372036854775808,"x${index}":1}`);
-    const elements = elementsOf(`[{"id":9223372036854775807,"name":""},${others}]`);
+    const array = `[{"id":9223372036854775807,"name":""},${others}]`;
     let turns = 0;
     const count = () => {
       turns += 1;
       next = setImmediate(count);
     };
     let next = setImmediate(count);
-    const rows = (await Array.fromAsync(readElements(Promise.resolve(elements)))).flat();
+    const rows = await rowsOf(array);
     clearImmediate(next);
     expect(rows).toHaveLength(35_001);
     expect(rows[0]).toEqual({ line: 1, plant: { id: 9223372036854775807n, name: '' } });
@@ -82,8 +92,7 @@ describe('a JSON array', () => {
     async function* pieces() {
       for (const byte of Buffer.from('[{"id":1,"name":"Tänne 🌲"}]')) yield Buffer.of(byte);
     }
-    const rows = (await Array.fromAsync(readElements(readArray(pieces(), { maxBytes: 100 })))).flat();
-    expect(rows).toEqual([{ line: 1, plant: { id: 1n, name: 'Tänne 🌲' } }]);
+    expect(await read(pieces())).toEqual([{ line: 1, plant: { id: 1n, name: 'Tänne 🌲' } }]);
   });
 });
 

@@ -2,7 +2,6 @@ import { parseJsonText, splitElements } from '../bodies/exact-json.ts';
 import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
 import { formatCount } from '../quote-value.ts';
-import { createTextDecoder } from './decode-text.ts';
 import { type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
 
 /** How many blank lines to skip before looking at the clock. */
@@ -18,7 +17,6 @@ export const createNdjsonReader = ({ maxLineBytes }: { maxLineBytes: number }) =
   let line = 0;
   /** What has arrived of a line without its end. */
   let rest = '';
-  /** @returns the rows that end in the text, and undefined now and then, since it can take long without a row */
   return function* (text: string, isLast: boolean): Generator<ImportRow | undefined> {
     // The end of the file also ends its last line.
     const piece = isLast ? `${text}\n` : text;
@@ -60,37 +58,40 @@ const parseLine = (text: string): unknown => {
   }
 };
 
-type ArrayOptions = {
-  /** See `createTextDecoder`. */
-  encoding?: string;
-  /** The maximum size of the array in bytes of UTF-8. */
-  maxBytes: number;
-  /** The message if it is larger. */
-  tooLarge?: string;
+/**
+ * Creates a function that reads the elements of a JSON array of at most `maxBytes` in UTF-8, whose text it collects: parsed as a
+ * whole, that could take 30 times its memory, and a second. The line of an element is its number, from 1.
+ */
+export const createElementReader = (maxBytes: number) => {
+  let all = '';
+  let bytes = 0;
+  /** @returns all elements at the end. @throws {StoreError} 1000, 1002 */
+  return function* (piece: string, isLast: boolean): Generator<{ line: number; text: string; value: unknown }> {
+    bytes += Buffer.byteLength(piece);
+    if (bytes > maxBytes) throw arrayTooLarge(maxBytes);
+    all += piece;
+    let line = 0;
+    for (const text of isLast ? elementsOf(all) : []) {
+      line += 1;
+      yield { line, text, value: parseJsonText(text, `The text of element ${line}`) };
+    }
+  };
 };
 
-/** Reads a file that is a JSON array. @returns the text of each element. @throws {StoreError} 1000, 1002 */
-export const readArray = async (
-  pieces: AsyncIterable<Buffer>,
-  { encoding, maxBytes, tooLarge = arrayTooLarge(maxBytes) }: ArrayOptions,
-): Promise<Iterable<string>> => {
-  const decode = await createTextDecoder(encoding);
-  let text = '';
-  let bytes = 0;
-  const add = (piece: string) => {
-    bytes += Buffer.byteLength(piece);
-    if (bytes > maxBytes) throw new StoreError('bodyTooLarge', tooLarge);
-    text += piece;
+/** Creates a function that reads plants from a JSON array of NewPlants, of at most `maxLineBytes` altogether. */
+export const createArrayReader = ({ maxLineBytes }: { maxLineBytes: number }) => {
+  const elementsIn = createElementReader(maxLineBytes);
+  return function* (text: string, isLast: boolean): Generator<ImportRow> {
+    for (const { line, value } of elementsIn(text, isLast))
+      yield toRow(line, newPlantSchema, 'The element', () => value);
   };
-  for await (const piece of pieces) add(decode(piece));
-  add(decode());
-  return elementsOf(text);
 };
 
 /** What to do about an array that is too large. */
-export const LARGE_ARRAYS = " NDJSON may have any size: jq -c '.[]' converts a JSON array.";
+const LARGE_ARRAYS = " NDJSON may have any size: jq -c '.[]' converts a JSON array.";
 
-const arrayTooLarge = (limit: number) => `A JSON array must be at most ${formatCount(limit)} bytes.${LARGE_ARRAYS}`;
+export const arrayTooLarge = (limit: number) =>
+  new StoreError('bodyTooLarge', `A JSON array must be at most ${formatCount(limit)} bytes.${LARGE_ARRAYS}`);
 
 const NOT_AN_ARRAY =
   'The file is not a JSON array of plants. If it is NDJSON or CSV, send Content-Type: application/x-ndjson or text/csv; on the command ' +
@@ -99,8 +100,8 @@ const NOT_AN_ARRAY =
 /** RFC 8259 §2. */
 const NOT_BLANK = /[^ \t\r\n]/;
 
-/** The text of each element of an array: parsed as a whole, it could take 30 times its memory, and a second. @throws {StoreError} 1000 */
-export const elementsOf = (text: string): Iterable<string> => {
+/** @throws {StoreError} 1000 */
+const elementsOf = (text: string): Iterable<string> => {
   const [opening] = /^[ \t\r\n]*\[/.exec(text) ?? [];
   if (opening === undefined) throw new StoreError('bodyNotJson', NOT_AN_ARRAY);
   const end = text.lastIndexOf(']');
@@ -109,7 +110,3 @@ export const elementsOf = (text: string): Iterable<string> => {
   const elements = text.slice(opening.length, end);
   return NOT_BLANK.test(elements) ? splitElements(elements) : [];
 };
-
-/** @param number of the element, from 1. @throws {StoreError} 1000, 1002 */
-export const parseElement = (text: string, number: number): unknown =>
-  parseJsonText(text, `The text of element ${number}`);

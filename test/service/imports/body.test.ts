@@ -71,7 +71,7 @@ describe('the body', () => {
   test('that is an array has at most BODY_LIMIT bytes', async () => {
     const { status, body } = await importPlants(`[${' '.repeat(1_048_576)}]`, { type: 'application/json' });
     const message =
-      "The body must be at most 1048576 bytes. NDJSON may have any size: jq -c '.[]' converts a JSON array. Nothing is stored.";
+      "A JSON array must be at most 1,048,576 bytes. NDJSON may have any size: jq -c '.[]' converts a JSON array. Nothing is stored.";
     expect([status, body]).toEqual([400, { error: 1002, message }]);
   });
 
