@@ -6,9 +6,14 @@ import { OperationalError } from '../errors.ts';
 import { CONFLICT_MODES, DEFAULT_MAX_ERRORS, type ImportOptions, importQuerySchema } from '../imports/import.ts';
 import { formatCount } from '../quote-value.ts';
 import { failToWrite, formatOf, formatOption, importFormats, isSameFile, STDIO, sizeOf } from './bulk-file.ts';
-import { type FilesOutcome, type Importer, importFiles, summarizeAsText } from './import-files.ts';
-import { withDatabaseImporter } from './import-to-database.ts';
-import { createRemoteImporter } from './import-to-service.ts';
+import {
+  createRemoteImporter,
+  type FilesOutcome,
+  type Importer,
+  importFiles,
+  summarizeAsText,
+  withDatabaseImporter,
+} from './import-files.ts';
 import { parseAs, parseEncoding, parseFile } from './option-parsers.ts';
 import { note, print } from './output.ts';
 import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';

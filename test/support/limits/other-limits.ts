@@ -67,7 +67,7 @@ const reasons: Record<string, string[]> = {
     'observability/tracing.ts MAX_LINKS',
   ],
   'It bounds a wait for another process, which a test could only wait for as well.': [
-    'commands/import-to-database.ts GRACE',
+    'commands/import-files.ts GRACE',
     'commands/remote-service.ts CONNECT_TIMEOUT',
     'commands/workers.ts REPLACEMENT_DELAY',
     'commands/workers.ts MAX_REPLACEMENT_DELAY',
