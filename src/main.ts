@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import tls from 'node:tls';
 import { parseEnv } from 'node:util';
 import { writeWhole } from './commands/output.ts';
-import { runProgram } from './commands/run-program.ts';
+import { runProgram } from './commands/program.ts';
 import { homeFolder, projectFolder } from './commands/with-database.ts';
 import { variableNames } from './config/config.ts';
 

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { readConfig } from '../config/config.ts';
 import { version } from '../version.ts';
 import { addChangesCommand } from './changes-command.ts';
@@ -7,11 +7,11 @@ import { addExportCommand } from './export-command.ts';
 import { addImportCommand } from './import-command.ts';
 import { addManyCommands } from './many-commands.ts';
 import { parseBrowser, parsePort } from './option-parsers.ts';
-import { note, print } from './output.ts';
+import { note, OutputError, print } from './output.ts';
 import { addSearchIndexCommand } from './search-index-command.ts';
 import { openStudio } from './studio.ts';
 import { addTokenCommands } from './token-commands.ts';
-import { withDatabase } from './with-database.ts';
+import { explainError, withDatabase } from './with-database.ts';
 
 type ProgramOptions = Settings & {
   /** Takes the texts of --help and --version. */
@@ -65,4 +65,34 @@ export const createProgram = ({ environment, fromFile, writeOut }: ProgramOption
     config,
   );
   return program;
+};
+
+const EXIT_CODES = { success: 0, failure: 1, usageError: 2 };
+
+/**
+ * Runs one command. Writes its error to standard error.
+ * @param words the command and its arguments
+ * @returns the exit code
+ */
+export const runProgram = async (words: string[], settings: Settings): Promise<number> => {
+  let help = '';
+  const writeOut = (text: string) => {
+    help += text;
+  };
+  try {
+    await createProgram({ ...settings, writeOut })
+      .parseAsync(words, { from: 'user' })
+      .catch((error) => {
+        // Commander throws after --help and --version too.
+        if (!(error instanceof CommanderError && error.exitCode === 0)) throw error;
+      });
+    if (help !== '') await print(help);
+    return EXIT_CODES.success;
+  } catch (error) {
+    if (error instanceof CommanderError) return EXIT_CODES.usageError;
+    // The reader closed the pipe, as `| head -1` does.
+    if (error instanceof OutputError && error.cause.code === 'EPIPE') return EXIT_CODES.success;
+    note(explainError(error, () => readConfig(settings.environment)));
+    return EXIT_CODES.failure;
+  }
 };

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { runProgram as run } from '../../src/commands/run-program.ts';
+import { runProgram as run } from '../../src/commands/program.ts';
 import { runCommand } from './store-process.ts';
 
 /**

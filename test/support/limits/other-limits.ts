@@ -19,7 +19,7 @@ const reasons: Record<string, string[]> = {
     'database/search-index.ts LOCK',
     'embedded-postgres/cluster.ts MIB',
     'embedded-postgres/embedded-postgres.ts SQLITE_BUSY',
-    'commands/run-program.ts EXIT_CODES.*',
+    'commands/program.ts EXIT_CODES.*',
     'plants/insert-plants.ts REUSED',
     'plants/insert-plants.ts STATUS.*',
     'plants/plant-repository.ts STATUS.*',
