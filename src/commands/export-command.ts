@@ -7,15 +7,15 @@ import { type ExportOptions, openExport } from '../exports/export-plants.ts';
 import { type ExportFormat, exportFormats, rowWriters } from '../exports/write-rows.ts';
 import { plantQuerySchema } from '../plants/plant.ts';
 import { formatCount } from '../quote-value.ts';
-import { type FileFormat, formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
+import { formatOf, formatOption, STDIO, writeFileBytes } from './bulk-file.ts';
 import { parseOnce } from './option-parsers.ts';
 import { describeProgress, note, showProgress } from './output.ts';
 import { notPlantStore, RemoteError, type RemoteService, readResult, send } from './remote-service.ts';
-import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
+import { addServiceOptions, type CommandSettings, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
 import { withSession } from './with-database.ts';
 
-type CommandOptions = ServiceOptions & { format?: ExportFormat; tag?: string; q?: string };
+type CommandOptions = { format?: ExportFormat; tag?: string; q?: string };
 
 export const addExportCommand = (program: Command, { config, environment }: CommandSettings): void => {
   const command = program
@@ -29,41 +29,31 @@ export const addExportCommand = (program: Command, { config, environment }: Comm
       'only plants whose name contains this text, ignoring case',
       parseOnce(plantQuerySchema.shape.q),
     );
-  addServiceOptions(command).action(async (file: string, { format, tag, q, ...options }: CommandOptions) => {
-    const service = serviceOf(command, options, environment);
-    const target = { file, format: formatOf(command, file, exportFormats, format), filter: { tag, q } };
-    const rows = await interruptible((signal) => {
-      const run = (exportPlants: ExportPlants) => exportTo({ ...target, signal, exportPlants });
+  addServiceOptions(command).action(async (file: string, { format, tag, q }: CommandOptions) => {
+    const service = serviceOf(command, environment);
+    const target = formatOf(command, file, exportFormats, format);
+    let rows = 0;
+    const onRows = (count: number) => {
+      rows += count;
+    };
+    await interruptible((signal) => {
+      const run = async (exportPlants: ExportPlants) => {
+        using _shown = showProgress((seconds) => describeProgress(seconds, rows));
+        try {
+          const bytes = await exportPlants({ filter: { tag, q }, format: target.format, onRows, signal });
+          await writeFileBytes(file, target, { bytes, signal }).finally(() => bytes.destroy());
+        } catch (error) {
+          if (!signal.aborted) throw error;
+          const state = file === STDIO ? '' : ` ${file} is unchanged.`;
+          throw new OperationalError(`The export was interrupted and is not complete.${state}`);
+        }
+      };
       if (service) return run(exportFromService(service));
       const connectTimeout = COMMAND_CONNECT_TIMEOUT;
       return withSession(config(), (url) => run((plants) => openExport({ url, connectTimeout }, plants)));
     });
     note(`Exported ${formatCount(rows)} plants.`);
   });
-};
-
-type ExportToOptions = Pick<ExportOptions, 'filter' | 'signal'> & {
-  file: string;
-  format: FileFormat;
-  exportPlants: ExportPlants;
-};
-
-/** @returns the number of plants. @throws {OperationalError} {OutputError} errors of PostgreSQL */
-const exportTo = async ({ file, format, filter, signal, exportPlants }: ExportToOptions): Promise<number> => {
-  const progress = { rows: 0 };
-  using _shown = showProgress((seconds) => describeProgress(seconds, progress.rows));
-  try {
-    const onRows = (count: number) => {
-      progress.rows += count;
-    };
-    const bytes = await exportPlants({ filter, format: format.format, onRows, signal });
-    await writeFileBytes(file, format, { bytes, signal }).finally(() => bytes.destroy());
-    return progress.rows;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    const state = file === STDIO ? '' : ` ${file} is unchanged.`;
-    throw new OperationalError(`The export was interrupted and is not complete.${state}`);
-  }
 };
 
 /** Opens a stream of the plants that match, as text in UTF-8. Destroy it unless it is read to its end. */

@@ -16,18 +16,17 @@ import {
 } from './import-files.ts';
 import { parseAs, parseEncoding, parseFile } from './option-parsers.ts';
 import { note, print } from './output.ts';
-import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
+import { addServiceOptions, type CommandSettings, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
 
-type CommandOptions = Pick<ImportOptions, 'onConflict' | 'maxErrors' | 'delimiter'> &
-  ServiceOptions & {
-    encoding: string;
-    dryRun?: boolean;
-    atomic?: boolean;
-    errors?: string;
-    format?: (typeof importFormats)[number];
-    json?: true;
-  };
+type CommandOptions = Pick<ImportOptions, 'onConflict' | 'maxErrors' | 'delimiter'> & {
+  encoding: string;
+  dryRun?: boolean;
+  atomic?: boolean;
+  errors?: string;
+  format?: (typeof importFormats)[number];
+  json?: true;
+};
 
 export const addImportCommand = (program: Command, { config, environment }: CommandSettings): void => {
   const command = program
@@ -60,7 +59,7 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
     async (names: string[], { dryRun = false, atomic = false, format, ...options }: CommandOptions) => {
       const files = names.map((name) => ({ name, ...formatOf(command, name, importFormats, format) }));
       const fileOptions = { ...options, dryRun, atomic };
-      const service = serviceOf(command, options, environment);
+      const service = serviceOf(command, environment);
       const sizes = await Promise.all(names.map(sizeOf));
       const size = sizes.reduce((sum, bytes) => sum + bytes, 0);
       // Before anything is stored.

@@ -13,11 +13,13 @@ import { limitRequests } from '../request-limits.ts';
 import { parseOnce } from './option-parsers.ts';
 import { note, print } from './output.ts';
 import { RemoteError, type RemoteRequest, type RemoteService, readResult, send } from './remote-service.ts';
-import { addServiceOptions, type CommandSettings, type ServiceOptions, serviceOf } from './service-options.ts';
+import { addServiceOptions, type CommandSettings, serviceOf } from './service-options.ts';
 import { interruptible } from './stop-signal.ts';
 import { withDatabase, withPrisma } from './with-database.ts';
 
-type CommandOptions = ServiceOptions & {
+type CommandOptions = {
+  url?: string;
+  tokenFile?: string;
   tag?: string;
   q?: string;
   id?: string[];
@@ -63,12 +65,11 @@ export const addManyCommands = (program: Command, settings: CommandSettings): vo
 
 const run = async (name: ActionName, command: Command, { config, environment }: CommandSettings) => {
   const { done, schema, ...target } = actions[name];
-  const options = command.opts<CommandOptions>();
   const [patch] = command.args;
-  const { url, tokenFile, json, dryRun = false, ...filter } = options;
+  const { url, tokenFile, json, dryRun = false, ...filter } = command.opts<CommandOptions>();
   const query = { ...filter, ...(dryRun && { dryRun: 'true' }) };
   const request = toRequest(command, schema, query);
-  const service = serviceOf(command, options, environment);
+  const service = serviceOf(command, environment);
   const isChange = name !== 'count' && !dryRun;
   // The first Ctrl-C does not end a statement, which takes a few seconds at most, and whose outcome would not be known.
   const count = await interruptible((signal) =>

@@ -10,8 +10,6 @@ import type { RemoteService } from './remote-service.ts';
 
 export type CommandSettings = { config: () => Config; environment: NodeJS.ProcessEnv };
 
-export type ServiceOptions = { url?: string; tokenFile?: string };
-
 export const addServiceOptions = (command: Command): Command =>
   command
     .option(
@@ -31,11 +29,8 @@ const parseServiceUrl = (command: Command, source: string, text: string): string
 };
 
 /** @returns undefined if the command is to use the database. @throws {OperationalError} there is no token */
-export const serviceOf = (
-  command: Command,
-  { url: option, tokenFile }: ServiceOptions,
-  environment: NodeJS.ProcessEnv,
-): RemoteService | undefined => {
+export const serviceOf = (command: Command, environment: NodeJS.ProcessEnv): RemoteService | undefined => {
+  const { url: option, tokenFile } = command.opts<{ url?: string; tokenFile?: string }>();
   // Only an empty variable is not set: an empty option may come from a shell variable that is missing.
   const given = option ?? (environment.PLANT_STORE_URL || undefined);
   if (given === undefined)
