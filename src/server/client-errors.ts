@@ -10,10 +10,6 @@ import type { Connections, ServedResponse } from './connections.ts';
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 
-export const REQUEST_NOT_HTTP = new StoreError('requestNotHttp');
-export const CONNECT_NOT_ALLOWED = new StoreError('methodNotAllowed', 'CONNECT is not allowed here.', {
-  headers: { Allow: '' },
-});
 export const URL_WRONG = new StoreError(
   'requestNotHttp',
   'The URL does not begin with /, or has a character that must be percent-encoded as UTF-8: a space is %20, # is %23, \u00fc is %C3%BC.',
@@ -27,8 +23,6 @@ const CAUSES: Record<string, StoreError> = {
     'The header, with the URL, is larger than 16 KiB, or has more than 100 fields.',
   ),
 };
-const BODY_NOT_HTTP = new StoreError('requestNotHttp', 'The body is not valid HTTP/1.1.');
-const REQUEST_TOO_SLOW = new StoreError('requestTooSlow');
 
 /** What the client did when it ended its side within a header or a body, or reset the connection. */
 const GONE = ['HPE_INVALID_EOF_STATE', 'ECONNRESET'];
@@ -36,10 +30,7 @@ const GONE = ['HPE_INVALID_EOF_STATE', 'ECONNRESET'];
 const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 export type RefusalsOptions = {
-  connections: Pick<
-    Connections,
-    'current' | 'isAnswered' | 'isLingering' | 'closeBehind' | 'discardInput' | 'endInStages'
-  >;
+  connections: Connections;
   /** Called with each error that no route and no middleware saw. */
   onRefused?: ((error: StoreError) => void) | undefined;
   logger?: Pick<Logger, 'info'> | undefined;
@@ -88,13 +79,22 @@ export const createRefusals = ({ connections, onRefused = () => {}, logger }: Re
     const isUnused = error.code === TOO_SLOW && socket.bytesRead === 0;
     if (GONE.includes(error.code ?? '') || isUnused || !socket.writable) socket.destroy();
     else if (current?.req.complete) connections.closeBehind(socket, current);
-    else if (current) refuseRequest(current, BODY_NOT_HTTP);
+    else if (current) refuseRequest(current, new StoreError('requestNotHttp', 'The body is not valid HTTP/1.1.'));
     // A request that already has its response gets no second one.
     else if (connections.isAnswered(socket)) connections.endInStages(socket);
     else refuseConnection(socket, toStoreError(error));
   };
 
-  return { refuseRequest, refuseConnection, respondToClientError };
+  const refuseConnect = (socket: Socket): void => {
+    // Node.js removes its own listener. Without this one, a reset connection would crash the process.
+    socket.on('error', () => {});
+    // Node.js no longer tells a response in progress that the client reads, ends its side or is slow: it would never end.
+    const headers = { Allow: '' };
+    if (connections.current(socket)) socket.destroy();
+    else refuseConnection(socket, new StoreError('methodNotAllowed', 'CONNECT is not allowed here.', { headers }));
+  };
+
+  return { refuseRequest, refuseConnect, respondToClientError };
 };
 
 const PROXY_PROTOCOL =
@@ -111,18 +111,17 @@ const OTHER_PROTOCOLS: [start: string, message: string][] = [
 ];
 
 const toStoreError = ({ code = '', rawPacket, bytesParsed = 0 }: ClientError): StoreError => {
-  if (code === TOO_SLOW) return REQUEST_TOO_SLOW;
+  if (code === TOO_SLOW) return new StoreError('requestTooSlow');
   const [, other] = OTHER_PROTOCOLS.find(([start]) => rawPacket?.toString('latin1', 0, start.length) === start) ?? [];
   if (other) return new StoreError('requestNotHttp', other);
-  if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return CAUSES[code] ?? REQUEST_NOT_HTTP;
+  if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return CAUSES[code] ?? new StoreError('requestNotHttp');
   const text = rawPacket.toString('latin1');
   const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)[0] ?? '';
   const [, method] = /^([\w!#$%&'*+.^`|~-]{1,64}) \S+ HTTP\/1\.[01]\r?$/.exec(line) ?? [];
-  if (method === undefined) return REQUEST_NOT_HTTP;
-  if (method !== method.toUpperCase()) return METHOD_LOWER_CASE;
+  if (method === undefined) return new StoreError('requestNotHttp');
+  if (method !== method.toUpperCase())
+    return new StoreError('requestNotHttp', 'Methods are written in capital letters, such as GET.');
   // Node.js does not parse the path of a request with an unknown method, so the response lists all methods.
   const message = `${method} is not a method of this service; use ${METHODS}.`;
   return new StoreError('methodNotAllowed', message, { headers: { Allow: METHODS } });
 };
-
-const METHOD_LOWER_CASE = new StoreError('requestNotHttp', 'Methods are written in capital letters, such as GET.');

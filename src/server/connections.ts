@@ -29,9 +29,7 @@ export type ConnectionsOptions = {
   logger?: Pick<Logger, 'info' | 'warn'> | undefined;
 };
 
-/**
- * Whether the body of a request is not being read. One-byte chunks would accumulate, at about 256 bytes of memory each.
- */
+/** Whether the body of a request is not being read. One-byte chunks would accumulate, at about 256 bytes of memory each. */
 const isUnread = (request: IncomingMessage | undefined): boolean =>
   request !== undefined && !request.complete && request.readableFlowing !== true;
 

@@ -3,14 +3,8 @@ import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { Express } from 'express';
-import { OperationalError } from '../errors.ts';
-import {
-  CONNECT_NOT_ALLOWED,
-  createRefusals,
-  REQUEST_NOT_HTTP,
-  type RefusalsOptions,
-  URL_WRONG,
-} from './client-errors.ts';
+import { OperationalError, StoreError } from '../errors.ts';
+import { createRefusals, type RefusalsOptions, URL_WRONG } from './client-errors.ts';
 import { type ConnectionsOptions, createConnections } from './connections.ts';
 
 /** The maximum number of header fields. Each takes memory beside its bytes, and every connection may have a request in progress. */
@@ -50,7 +44,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
   server.timeout = requestTimeout;
   server.maxHeadersCount = MAX_HEADER_FIELDS;
   const connections = createConnections(options);
-  const { refuseRequest, refuseConnection, respondToClientError } = createRefusals({ ...options, connections });
+  const { refuseRequest, refuseConnect, respondToClientError } = createRefusals({ ...options, connections });
   let closing = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     connections.begin(request, response);
@@ -58,7 +52,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
     const target = toOriginForm(request.method, request.url ?? '');
     if (target === undefined) return refuseRequest(response, URL_WRONG);
     request.url = target;
-    handler(request, response, () => refuseRequest(response, REQUEST_NOT_HTTP));
+    handler(request, response, () => refuseRequest(response, new StoreError('requestNotHttp')));
   };
   server.on('connection', connections.add);
   server.on('timeout', connections.onTimeout);
@@ -67,13 +61,7 @@ export const createHttpServer = (options: HttpServerOptions) => {
   server.on('checkContinue', onRequest);
   // Unknown expectations are ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', onRequest);
-  server.on('connect', (_request, socket: Socket) => {
-    // Node.js removes its own listener. Without this one, a reset connection would crash the process.
-    socket.on('error', () => {});
-    // Node.js no longer tells a response in progress that the client reads, ends its side or is slow: it would never end.
-    if (connections.current(socket)) socket.destroy();
-    else refuseConnection(socket, CONNECT_NOT_ALLOWED);
-  });
+  server.on('connect', (_request, socket: Socket) => refuseConnect(socket));
   server.on('clientError', respondToClientError);
   let connectionCheck: NodeJS.Timeout | undefined;
   return {
