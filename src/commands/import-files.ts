@@ -113,7 +113,7 @@ export const withDatabaseImporter = <Result>(
       onConnectionLost: () => {},
     });
     const importFile: Importer = async (file, { signal, progress }) => {
-      const read: ReadRows = ({ signal: whileWanted }) => {
+      const read: ReadRows = (whileWanted) => {
         const bytes = readFileBytes(file.name, file, { signal: whileWanted, progress });
         const { delimiter, encoding } = options;
         const maxLineBytes = file.format === 'json' ? MAX_ARRAY_BYTES : config.bodyLimit;

@@ -1,11 +1,11 @@
 import type { Request, Response } from 'express';
 import { bodyDecompressor } from '../bodies/decompress.ts';
 import { readContentType } from '../bodies/media-type.ts';
-import { type BodyLimits, sendContinue } from '../bodies/read-json-body.ts';
+import { sendContinue } from '../bodies/read-json-body.ts';
 import { streamBody } from '../bodies/stream-body.ts';
-import type { ImportOptions, ReadRows } from './import.ts';
+import type { ReadRows } from './import.ts';
 import { arrayTooLarge } from './read-json.ts';
-import { readRows } from './read-rows.ts';
+import { type FileOptions, readRows } from './read-rows.ts';
 
 /** Types that browsers and tools send for these: Windows takes CSV for a file of Excel, if that is installed. */
 const ALIASES = [
@@ -16,30 +16,26 @@ const ALIASES = [
 const FORMATS = { 'application/x-ndjson': 'ndjson', 'text/csv': 'csv', 'application/json': 'json' } as const;
 const IMPORT_TYPES = Object.keys(FORMATS) as (keyof typeof FORMATS)[];
 
-type ImportBodyOptions = {
-  /** `limit`: of a line, or of a whole JSON array. */
-  bodies: BodyLimits;
-  /** The maximum size of an import after decompression, in bytes. */
-  maxBytes?: number | undefined;
-};
-
 /**
  * Reads the rows of a request.
+ * @param options their sizes are those after decompression
  * @throws {StoreError} 1001. Reading the rows throws 1002 and the errors of `streamBody` and of the reader of the format
  */
-export const createImportBodyReader =
-  ({ bodies: { limit: maxLineBytes }, maxBytes }: ImportBodyOptions) =>
-  (request: Request, response: Response, delimiter?: ImportOptions['delimiter']): ReadRows => {
-    const { type, encoding } = readContentType(IMPORT_TYPES, request.headers['content-type'], ALIASES);
-    const format = FORMATS[type];
-    const decompress = bodyDecompressor(request);
-    return ({ signal }) => {
-      // Before a client that waits for 100 Continue sends it.
-      if (format === 'json' && !decompress && Number(request.headers['content-length']) > maxLineBytes)
-        throw arrayTooLarge(maxLineBytes);
-      sendContinue(request, response);
-      const pieces = streamBody(request, { signal, isCompressed: decompress !== undefined });
-      const bytes = decompress ? decompress.stream(pieces) : pieces;
-      return readRows(bytes, { format, encoding, delimiter, maxLineBytes, maxBytes });
-    };
+export const readImportBody = (
+  request: Request,
+  response: Response,
+  options: Omit<FileOptions, 'format' | 'encoding'>,
+): ReadRows => {
+  const { type, encoding } = readContentType(IMPORT_TYPES, request.headers['content-type'], ALIASES);
+  const format = FORMATS[type];
+  const decompress = bodyDecompressor(request);
+  return (signal) => {
+    // Before a client that waits for 100 Continue sends it.
+    if (format === 'json' && !decompress && Number(request.headers['content-length']) > options.maxLineBytes)
+      throw arrayTooLarge(options.maxLineBytes);
+    sendContinue(request, response);
+    const pieces = streamBody(request, { signal, isCompressed: decompress !== undefined });
+    const bytes = decompress ? decompress.stream(pieces) : pieces;
+    return readRows(bytes, { format, encoding, ...options });
   };
+};

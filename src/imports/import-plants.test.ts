@@ -17,7 +17,7 @@ test('an import whose rows cannot be staged ends at once, although its client pa
     commit: async () => {},
     release: (how: unknown) => void released.push(how),
   };
-  const read = async function* ({ signal }: AbortController) {
+  const read = async function* (signal: AbortSignal) {
     yield Array.from({ length: ROWS }, (_, index) => ({ line: index + 1, plant: { id: BigInt(index), name: 'Fir' } }));
     if (!signal.aborted) await once(signal, 'abort');
     signal.throwIfAborted();

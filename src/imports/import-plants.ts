@@ -82,7 +82,7 @@ export const importPlants = async (
   const readAll = async () => {
     let timer = startTimer();
     try {
-      for await (const rows of read(ending)) {
+      for await (const rows of read(signal)) {
         signal.throwIfAborted();
         if (rows.length === 0) continue;
         clearTimeout(timer);

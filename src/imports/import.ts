@@ -96,8 +96,8 @@ export const toRow = (line: number, schema: PlantSchema, subject: string, parse:
   }
 };
 
-/** Reads the rows of an import, some at a time. Throws once the import is ended, even while it waits for bytes; may end it. */
-export type ReadRows = (ending: AbortController) => AsyncIterable<ImportRow[]>;
+/** Reads the rows of an import, some at a time. Throws once the import is ended, even while it waits for bytes. */
+export type ReadRows = (signal: AbortSignal) => AsyncIterable<ImportRow[]>;
 
 /** What may have happened to a file that is a single line. */
 export const LINE_ENDS_LOST =

@@ -7,7 +7,7 @@ import { closeIfUnread, handleOtherMethods } from '../http/handle-error.ts';
 import { parseParameters } from '../http/parse-request.ts';
 import { sendJsonText } from '../http/send-json.ts';
 import { importQuerySchema, LINE_ENDS_LOST, NO_ROWS } from './import.ts';
-import { createImportBodyReader } from './import-body.ts';
+import { readImportBody } from './import-body.ts';
 import { createImportSessions, type ImportDatabase } from './import-session.ts';
 import { createImporter } from './importer.ts';
 
@@ -27,14 +27,14 @@ export const createImports = (options: ImportsOptions) => {
   const { database, limits, requireScope, watchRequest, bodies, trace } = options;
   const sessions = createImportSessions({ ...database, ...limits });
   const importer = createImporter({ sessions, limits, trace });
-  const readRows = createImportBodyReader({ bodies, maxBytes: limits.maxBytes });
 
   const importPlants: RequestHandler = async (request, response) => {
     const query = parseParameters(importQuerySchema, request.query);
     sessions.assertSessions();
     const { tokenName: token = '' } = response.locals;
     const ending = watchRequest(request, response);
-    const read = readRows(request, response, query.delimiter);
+    const sizes = { maxLineBytes: bodies.limit, maxBytes: limits.maxBytes };
+    const read = readImportBody(request, response, { delimiter: query.delimiter, ...sizes });
     const { isAccepted, ...summary } = await importer.run({ token, query, read, ending, log: request.log });
     if (summary.message === NO_ROWS) summary.message = `${NO_ROWS} ${LINE_ENDS_LOST}`;
     // The import stopped early because too many rows failed.

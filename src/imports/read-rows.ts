@@ -10,7 +10,7 @@ const TURN = 1;
 /** How many turns others get after each: a single request needs several. They cost nothing while there are none. */
 const TURNS_OF_OTHERS = 3;
 
-type FileOptions = {
+export type FileOptions = {
   format: keyof typeof readers;
   /** See `createTextDecoder`. */
   encoding?: string | undefined;

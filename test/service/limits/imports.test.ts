@@ -3,7 +3,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { createSlots } from '../../../src/batching/bulk.ts';
 import { type ImportOptions, type ImportRow, importQuerySchema, type PlantRow } from '../../../src/imports/import.ts';
-import { createImportBodyReader } from '../../../src/imports/import-body.ts';
+import { readImportBody } from '../../../src/imports/import-body.ts';
 import { importPlants } from '../../../src/imports/import-plants.ts';
 import type { ImportSession } from '../../../src/imports/import-session.ts';
 import { readRows } from '../../../src/imports/read-rows.ts';
@@ -137,18 +137,19 @@ describe('a body without a row', () => {
   const start = () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     const request = Object.assign(new PassThrough(), { headers: { 'content-type': 'application/x-ndjson' } });
-    const read = createImportBodyReader({
-      bodies: { limit: 1_048_576, timeout: 3_600_000, hold: () => {} },
-    });
     const response = { locals: {}, destroyed: false } as unknown as Response;
     const progress = { rows: 0 };
     let code: number | undefined;
-    const reading = importPlants(read(request as unknown as Request, response), OPTIONS, {
-      sessions: { open: async () => SESSION },
-      ending: new AbortController(),
-      rowTimeout: ROW_TIMEOUT,
-      progress,
-    }).catch(({ cause }) => {
+    const reading = importPlants(
+      readImportBody(request as unknown as Request, response, { maxLineBytes: 1_048_576 }),
+      OPTIONS,
+      {
+        sessions: { open: async () => SESSION },
+        ending: new AbortController(),
+        rowTimeout: ROW_TIMEOUT,
+        progress,
+      },
+    ).catch(({ cause }) => {
       code = cause.code;
     });
     return {
