@@ -117,21 +117,22 @@ export const addCounts = (counts: ImportCounts, added: ImportCounts): ImportCoun
   failed: counts.failed + added.failed,
 });
 
+/** Whether so many failed rows end an import, of which nothing is stored then. */
+export const isTooMany = (failed: number, { atomic, maxErrors }: ImportOptions): boolean =>
+  failed > (atomic ? 0 : maxErrors);
+
 const countRows = (count: number) => (count === 1 ? '1 row' : `${formatCount(count)} rows`);
 
 /**
  * @param errors of all rows or more than `maxErrors`, the first in the order of lines
  * @returns the result of an import with these counts and errors, of which nothing is stored if too many rows failed
  */
-export const summarize = (
-  counts: ImportCounts,
-  errors: readonly RowError[],
-  { atomic, maxErrors }: ImportOptions,
-): ImportSummary => {
+export const summarize = (counts: ImportCounts, errors: readonly RowError[], options: ImportOptions): ImportSummary => {
   const { failed } = counts;
+  const { maxErrors } = options;
   const listed = errors.toSorted((a, b) => a.line - b.line).slice(0, maxErrors + 1);
   const last = listed.at(-1);
-  if (last === undefined || failed <= (atomic ? 0 : maxErrors)) return { ...counts, errors: listed, isAccepted: true };
+  if (last === undefined || !isTooMany(failed, options)) return { ...counts, errors: listed, isAccepted: true };
   const { line: stoppedAt, error } = last;
   const why =
     failed > maxErrors

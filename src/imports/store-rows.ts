@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { classifyDatabaseError, isCitusCopyFailure, isRowRefusal } from '../database/database-error.ts';
 import { errors as kinds } from '../errors.ts';
 import { idTaken, plantRejected } from '../plants/plant.ts';
-import { type ImportCounts, type ImportOptions, NO_COUNTS, type RowError } from './import.ts';
+import { type ImportCounts, type ImportOptions, isTooMany, NO_COUNTS, type RowError } from './import.ts';
 import type { ImportSession } from './import-session.ts';
 import {
   type ConflictRow,
@@ -42,7 +42,10 @@ export const storeRows = async (session: ImportSession, rows: Rows, options: Imp
   const startedAt = performance.now();
   for (;;) {
     try {
-      return await tryToStore(session, rows, options);
+      const outcome = await tryToStore(session, rows, options);
+      if (options.dryRun || isTooMany(rows.failed + outcome.failed, options)) await session.query('ROLLBACK');
+      else await session.commit();
+      return outcome;
     } catch (error) {
       const failure = classifyDatabaseError(error);
       // On Citus, transactions that lock the same plants in different nodes wait for each other, until one is aborted.
@@ -54,41 +57,28 @@ export const storeRows = async (session: ImportSession, rows: Rows, options: Imp
   }
 };
 
-const tryToStore = async (
-  session: ImportSession,
-  rows: Rows,
-  { onConflict, dryRun, atomic, maxErrors }: ImportOptions,
-): Promise<StoreOutcome> => {
+/** Its transaction is still open. @returns the counts, whether or not too many rows failed */
+const tryToStore = async (session: ImportSession, rows: Rows, options: ImportOptions): Promise<StoreOutcome> => {
   const { source, count } = rows;
-  const isTooMany = (failed: number) => failed > (atomic ? 0 : maxErrors);
-  const isRefused = (failed: number) => isTooMany(rows.failed + failed);
+  const { onConflict, dryRun } = options;
+  const isRefused = (failed: number) => isTooMany(rows.failed + failed, options);
   for (const statement of beginStatements(source, session.lockTimeout)) await session.query(statement);
   const insertSmall = async () => (await session.query(INSERT_FREE, source.values.slice(1))).rows.length === count;
   const isSmall = source !== STAGED_ROWS && !dryRun && !isRefused(0);
-  if (isSmall && (await storeAll(session, insertSmall))) {
-    await session.commit();
-    return { ...NO_COUNTS, created: count, errors: [] };
-  }
+  if (isSmall && (await storeAll(session, insertSmall))) return { ...NO_COUNTS, created: count, errors: [] };
   const found = await findConflicts(session, rows, onConflict);
   const expected = countRows(onConflict, { created: count - found.repeated - found.taken, ...found, refused: 0 });
-  if (dryRun || isRefused(expected.failed)) {
-    await session.query('ROLLBACK');
+  if (dryRun || isRefused(expected.failed))
     return { ...expected, errors: [...found.repeatedErrors, ...found.takenErrors] };
-  }
   // A trigger may leave some out.
   const insertStaged = async () => (await session.query(insertStagedRows(found))).rowCount === expected.created;
   const isFree = source === STAGED_ROWS && found.taken === 0;
-  if (isFree && (await storeAll(session, insertStaged))) {
-    await session.commit();
-    return { ...expected, errors: found.repeatedErrors };
-  }
-  const { created, refused, errors } = await storeParts(session, rows, onConflict, isTooMany);
+  if (isFree && (await storeAll(session, insertStaged))) return { ...expected, errors: found.repeatedErrors };
+  const { created, refused, errors } = await storeParts(session, rows, options);
   // Then `storeParts` has left out the rest of the rows. Otherwise it knows which ids were taken or became free since the look.
-  const hasStopped = isTooMany(refused);
+  const hasStopped = isTooMany(refused, options);
   const taken = hasStopped ? found.taken : count - created - found.repeated - refused;
   const counts = countRows(onConflict, { created, repeated: found.repeated, taken, refused });
-  if (isRefused(counts.failed)) await session.query('ROLLBACK');
-  else await session.commit();
   const all = [...(hasStopped ? found.takenErrors : []), ...found.repeatedErrors, ...errors];
   return { ...counts, errors: [...new Map(all.map((error) => [error.line, error])).values()] };
 };
@@ -159,16 +149,8 @@ const toError = (line: number, id: string, isRepeated = false): RowError => {
   return { line, id: BigInt(id), error: kinds.idTaken.code, message };
 };
 
-/**
- * Stores all rows at once. If PostgreSQL rejects one, stores both halves, so that it fails alone.
- * @param isTooMany whether the import ends if PostgreSQL rejects so many rows
- */
-const storeParts = async (
-  session: ImportSession,
-  { source, lastLine }: Rows,
-  onConflict: ImportOptions['onConflict'],
-  isTooMany: (refused: number) => boolean,
-) => {
+/** Stores all rows at once. If PostgreSQL rejects one, stores both halves, so that it fails alone. Stops if it rejects too many. */
+const storeParts = async (session: ImportSession, { source, lastLine }: Rows, options: ImportOptions) => {
   const errors: RowError[] = [];
   let created = 0;
   let refused = 0;
@@ -176,7 +158,7 @@ const storeParts = async (
   const storePart = async (part: RowSource, first: number, last: number): Promise<void> => {
     try {
       const parameters = [first, last, ...part.values];
-      const [row] = (await session.query<StoreRow>(storeStatement(part.from, onConflict), parameters)).rows;
+      const [row] = (await session.query<StoreRow>(storeStatement(part.from, options.onConflict), parameters)).rows;
       created += Number(row?.created);
       for (const [line, id] of row?.taken ?? []) errors.push(toError(line, id));
       return;
@@ -193,7 +175,7 @@ const storeParts = async (
     const middle = Math.floor((first + last) / 2);
     await storePart(FIRST_ROWS, first, middle);
     await session.query(MOVE_SAVEPOINT);
-    if (!isTooMany(refused)) await storePart(FIRST_ROWS, middle + 1, last);
+    if (!isTooMany(refused, options)) await storePart(FIRST_ROWS, middle + 1, last);
   };
   const refuse = async (line: number) => {
     const [row] = (await session.query<{ id: string }>(SELECT_FIRST_ROW, [line])).rows;
