@@ -72,3 +72,5 @@ export const createByteBudget = ({ limit }: { limit: number }) => {
     counts: () => dropped,
   };
 };
+
+export type ByteBudget = ReturnType<typeof createByteBudget>;

@@ -53,8 +53,8 @@ export const createImporter = ({ sessions, limits: { count, rowTimeout }, trace 
         };
         try {
           const summary = await importPlants(read, query, { sessions, ending, rowTimeout });
-          const { created, replaced, skipped, failed, stoppedAt, isAccepted } = summary;
-          const counts = { created, replaced, skipped, failed };
+          const { stoppedAt, isAccepted } = summary;
+          const counts = addCounts(NO_COUNTS, summary);
           if (!query.dryRun) rows = addCounts(rows, counts);
           finish({ ...counts, outcome: isAccepted ? 'completed' : 'refused', ...(stoppedAt && { stoppedAt }) });
           return summary;

@@ -190,8 +190,7 @@ type ParserOptions = { delimiter: string; line: number; maxRecordBytes: number }
 /**
  * Creates a function that parses records of CSV (RFC 4180), which end with CR, LF or CRLF. Ignores empty lines.
  * @param options `line`: the first line of the text. `maxRecordBytes`: of the fields of a record together
- * @throws {StoreError} 1000 for an invalid quote, 1002 for a record that is too long. Both end the file, because the start of
- * the next record is unknown
+ * @throws {StoreError} 1000, 1002. Both end the file, because the start of the next record is unknown
  */
 const createCsvParser = ({ delimiter, line: firstLine, maxRecordBytes }: ParserOptions) => {
   const records: CsvRecord[] = [];
@@ -230,7 +229,6 @@ const createCsvParser = ({ delimiter, line: firstLine, maxRecordBytes }: ParserO
     yield* records.splice(0);
     if (parser.errored) throw toStoreError(parser.errored, line(), maxRecordBytes);
   };
-  /** @returns the records that end in the text, and undefined now and then, since it can take long without a record */
   return function* (text: string, isLast: boolean): Generator<CsvRecord | undefined> {
     // As bytes, because a part of a text could begin within a character.
     const bytes = Buffer.from(text);

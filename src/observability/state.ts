@@ -1,19 +1,13 @@
 import type { ObservedQueue } from '../batching/batch-queue.ts';
+import type { ByteBudget } from '../http/byte-budget.ts';
+import type { HttpServer } from '../server/http-server.ts';
 
 /** The parts of the service that tell what it holds and has done. `counts`, `rows`: since the start. */
 export type State = {
   /** Of database connections. `waitingCount`: the statements that wait for a connection. */
   pool: Record<'limit' | 'totalCount' | 'idleCount' | 'waitingCount', number>;
-  server: {
-    inUse: () => Record<'requests' | 'lingering', number>;
-    /** `connections`: those that are open now, of at most `maxConnections`. */
-    counts: () => Record<'connections' | 'maxConnections' | 'refusedConnections' | 'earlyRequests', number>;
-  };
-  budget: {
-    inUse: () => Record<'bodyBytes' | 'responseBytes', number>;
-    /** Of what was dropped. */
-    counts: () => Record<'bodies' | 'responses', number>;
-  };
+  server: Pick<HttpServer, 'inUse' | 'counts'>;
+  budget: Pick<ByteBudget, 'inUse' | 'counts'>;
   plants: { inUse: () => Record<'lockedPlants', number> };
   queues: readonly ObservedQueue[];
   /** `rows`: by outcome, without dry runs. */

@@ -20,10 +20,7 @@ export type ServedResponse = ServerResponse & Partial<Pick<Response, 'locals'>>;
 export type ConnectionsOptions = {
   /** How many connections may be open. A further one replaces an idle one; if none is idle, it is closed at once. */
   maxConnections?: number | undefined;
-  /**
-   * How long a client may take to send a header, read nothing of its response, or send the rest of a body whose request has its
-   * response, in ms.
-   */
+  /** How long, in ms, a client may take for a header, for the rest of a body after its response, or to read nothing of that. */
   requestTimeout: number;
   lingerTimes?: LingerTimes | undefined;
   logger?: Pick<Logger, 'info' | 'warn'> | undefined;

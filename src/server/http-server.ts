@@ -104,6 +104,8 @@ export const createHttpServer = (options: HttpServerOptions) => {
   };
 };
 
+export type HttpServer = ReturnType<typeof createHttpServer>;
+
 const ABSOLUTE_FORM = /^https?:\/\/[^/?@]+(?=[/?]|$)/i;
 
 /**
