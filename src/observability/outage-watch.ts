@@ -8,6 +8,7 @@ type Lines = readonly [level: 'warn' | 'error', begins: string, ends: string];
 export const DATABASE_LOST: Lines = ['error', 'the database cannot be reached', 'the database can be reached again'];
 /** Also if the database can be reached, but is read-only or not migrated. */
 export const NOT_READY: Lines = ['warn', 'this instance is not ready', 'this instance is ready again'];
+export const TRACES_LOST: Lines = ['warn', 'failed to send traces', 'traces are sent again'];
 
 /** @returns a function for the outcome of each attempt. It logs the first that fails, and the first that succeeds after that */
 export const createOutageWatch = ({ logger, lines }: { logger: Logger; lines: Lines }) => {

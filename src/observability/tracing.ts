@@ -29,6 +29,7 @@ import {
   BatchSpanProcessor,
   ParentBasedSampler,
   type Sampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
@@ -38,6 +39,7 @@ import type { QueueObserver } from '../batching/batch-queue.ts';
 import type { BulkTrace } from '../batching/bulk.ts';
 import type { Config } from '../config/config.ts';
 import { version } from '../version.ts';
+import { createOutageWatch, TRACES_LOST } from './outage-watch.ts';
 import { pathOf } from './request-log.ts';
 
 /** Time limit for sending the last spans on shutdown, in ms, so that an unreachable collector cannot delay it. */
@@ -56,10 +58,9 @@ context.setGlobalContextManager(new AsyncLocalStorageContextManager());
  */
 export const createTracing = (options: TracingConfig & { logger: Logger }) => {
   const { url, exporter: name, protocol, sampling, logger } = options;
-  logProblems(logger);
   if (name !== 'otlp') logger.warn('OTEL_TRACES_EXPORTER is not supported; otlp is used');
   if (protocol !== 'http/protobuf') logger.warn('OTEL_EXPORTER_OTLP_PROTOCOL is not supported; http/protobuf is used');
-  const exporter = new OTLPTraceExporter({ url });
+  const exporter = watchExporter(new OTLPTraceExporter({ url }), logger);
   const provider = new TracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the defaults.
     resource: defaultResource()
@@ -104,13 +105,24 @@ const createSampler = ({ sampler, argument }: TracingConfig['sampling'], warn: (
 };
 
 /** Logs what OpenTelemetry reports. It has one handler per process: with several services, the last one logs for all. */
-const logProblems = (logger: Logger) => {
-  setGlobalErrorHandler((error) => logger.warn({ err: error }, 'failed to send traces'));
+const watchExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
+  const watch = createOutageWatch({ logger, lines: TRACES_LOST });
+  setGlobalErrorHandler((error) => watch(error as Error));
   const log = (message: string) => logger.warn({ message }, 'tracing');
   diag.setLogger(
     { error: log, warn: log, info: log, debug: log, verbose: log },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        // The collector's response: of any size, and perhaps with the request's headers, which may have a key.
+        delete (result.error as { data?: string } | undefined)?.data;
+        watch(result.error);
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+  };
 };
 
 const propagator = new W3CTraceContextPropagator();

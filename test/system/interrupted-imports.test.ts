@@ -43,7 +43,7 @@ test.each([[['--on-conflict', 'replace']], [['--atomic']]])(
       expect([code, said]).toEqual([
         1,
         expect.stringMatching(
-          /^-: The database is not available: .* not currently accepting .* Check DATABASE_URL: .* Nothing is stored\. Repeat the import\.$/m,
+          /^-: The database is not available: .* not currently accepting .* Check DATABASE_URL: .* Nothing is stored\. Repeat the import\. Files after it, not read: 1\.$/m,
         ),
       ]);
     } finally {
