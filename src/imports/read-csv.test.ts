@@ -82,14 +82,14 @@ describe('CSV', () => {
     expect(plantsOf(rows)).toEqual([{ id: 7n, name: 'Fir' }]);
   });
 
-  test('a given delimiter that separates nothing: the message names it as the reason', async () => {
-    const rows = readRows(chunksOf(Buffer.from('id,name\n1,Fir'), [LIMIT]), {
-      format: 'csv',
-      maxLineBytes: LIMIT,
-      delimiter: ';',
-    });
-    const message = /"id,name", which lacks id and name with the given delimiter\. It must be like id,name,tag/;
-    await expect(allOf(rows)).rejects.toThrow(message);
+  test.each([
+    ['id,name\n1,Fir', ';', 'id,name'],
+    ['id;name;price, EUR\n1;Fir;2', ',', 'id;name;price, EUR'],
+    ['sep=,\nid;name\n1;Fir', undefined, 'id;name'],
+  ])('the message names a given delimiter that separates nothing as the reason: %j', async (file, delimiter, row) => {
+    const rows = readRows(chunksOf(Buffer.from(file), [LIMIT]), { format: 'csv', maxLineBytes: LIMIT, delimiter });
+    const said = `"${row}", which lacks id and name with the given delimiter. It must be like id,name,tag`;
+    await expect(allOf(rows)).rejects.toThrow(said);
   });
 
   test('quotes, quoted line breaks and empty lines are read as in RFC 4180, with the line of each row', async () => {

@@ -55,7 +55,7 @@ export const createCsvReader = ({ maxLineBytes, delimiter }: CsvOptions) => {
     for (const record of parse(arrived, isLast)) {
       // Spreadsheets write rows that were emptied.
       if (record === undefined || isEmpty(record.fields)) yield undefined;
-      else if (columns === undefined) columns = findColumns(record.fields, separator, delimiter !== undefined);
+      else if (columns === undefined) columns = findColumns(record.fields, separator);
       else yield toCsvRow(record, columns);
     }
   };
@@ -64,15 +64,17 @@ export const createCsvReader = ({ maxLineBytes, delimiter }: CsvOptions) => {
 /** The indexes of the columns, and their number. `tag` is -1 if there is no such column. */
 type Columns = { id: number; name: number; tag: number; count: number };
 
-const findColumns = (fields: CsvFields, separator: string, isChosen: boolean): Columns => {
+const findColumns = (fields: CsvFields, separator: string): Columns => {
   const names = fields.map((field = '') => toColumnName(field));
-  const row = `The header row is ${quoteValue(fields.join(separator))}`;
+  const text = fields.join(separator);
+  const row = `The header row is ${quoteValue(text)}`;
   for (const name of ['id', 'name', 'tag']) {
     if (names.indexOf(name) !== names.lastIndexOf(name))
       throw headerWrong(`${row}, which names the column ${name} twice.`);
   }
   const missing = ['id', 'name'].filter((name) => !names.includes(name));
-  const reason = isChosen && fields.length === 1 ? ' with the given delimiter' : '';
+  // By the parameter, or by a line `sep=`.
+  const reason = delimiterOf(text) === separator ? '' : ' with the given delimiter';
   const advice = names.some((name) => /^name["'\d]/.test(name)) ? ` ${LINE_ENDS_LOST}` : '';
   if (missing.length > 0) throw headerWrong(`${row}, which lacks ${missing.join(' and ')}${reason}.${advice}`);
   const count = names.findLastIndex((name) => name !== '') + 1;
