@@ -2,7 +2,7 @@ import createClient, { type Client, type Middleware } from 'openapi-fetch';
 import { createBulk } from './bulk.ts';
 import { stringifyExactJson } from './exact-json.ts';
 import type { components, paths } from './openapi-types.ts';
-import { problemIn, readJson } from './problem.ts';
+import { isRedirect, problemIn, readJson } from './problem.ts';
 import { createRetryingFetch } from './retry.ts';
 
 export type Plant = components['schemas']['Plant'];
@@ -60,10 +60,10 @@ const keepRequests = (fetch: (request: Request) => Promise<Response>) => {
 const readBody: Middleware = {
   onResponse: async ({ request, response }) => {
     const { ok, status, statusText } = response;
-    const hasBody = request.method !== 'HEAD' && status !== 204 && status !== 304;
-    if (!hasBody || (ok && isExport(response))) return undefined;
+    const isEmpty = request.method === 'HEAD' || status === 204 || status === 304;
+    if (!isRedirect(response) && (isEmpty || (ok && isExport(response)))) return undefined;
     const { text, value } = await readJson(response);
-    const body = ok ? text : JSON.stringify(problemIn(value, response));
+    const body = ok ? text : stringifyExactJson(problemIn(value, response));
     const headers = new Headers(response.headers);
     if (!ok) headers.set('Content-Type', 'application/problem+json');
     // Without a length, openapi-fetch does not call json().

@@ -4,17 +4,20 @@ import type { components } from './openapi-types.ts';
 /** Problem details (RFC 9457): the `error` of every unsuccessful response. `code` is stable. */
 export type Problem = components['schemas']['Problem'];
 
-/** For example the error page of a proxy, or a redirect, which is not followed: the token and the plant are not for another server. */
-export const notPlantStore = ({ status, type, headers }: Response, cause?: unknown): Error => {
-  // A browser tells no more of a redirect than that it is one.
-  const isRedirect = type === 'opaqueredirect' || headers.has('Location');
-  const advice = isRedirect ? ' It redirects: use the URL of Plant Store itself.' : '';
-  return new Error(`The response has status ${status} and is not from Plant Store.${advice}`, { cause });
+/** Redirects are not followed: the token and the plant are not for another server. A browser tells no more of one than its type. */
+export const isRedirect = ({ type, status }: Response): boolean =>
+  type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304);
+
+/** For example the error page of a proxy, or a redirect. */
+export const notPlantStore = (response: Response, cause?: unknown): Error => {
+  const advice = isRedirect(response) ? ' It redirects: use the URL of Plant Store itself.' : '';
+  return new Error(`The response has status ${response.status} and is not from Plant Store.${advice}`, { cause });
 };
 
 /** @throws {Error} the response is not from Plant Store */
 export const readJson = async (response: Response): Promise<{ text: string; value: object }> => {
   const text = await response.text();
+  if (isRedirect(response)) throw notPlantStore(response);
   try {
     return { text, value: Object(parseExactJson(text)) };
   } catch (error) {

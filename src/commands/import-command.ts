@@ -1,5 +1,5 @@
 import { fstatSync, statSync, writeFileSync } from 'node:fs';
-import { constants, type FileHandle, open } from 'node:fs/promises';
+import { constants, type FileHandle, open, stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { stringifyExact } from '../bodies/exact-json.ts';
 import { OperationalError } from '../errors.ts';
@@ -63,11 +63,11 @@ export const addImportCommand = (program: Command, { config, environment }: Comm
       const sizes = await Promise.all(names.map(sizeOf));
       const size = sizes.reduce((sum, bytes) => sum + bytes, 0);
       // Before anything is stored.
+      if (options.errors && (await isAnyOf(options.errors, names)))
+        command.error(`error: --errors ${options.errors} would overwrite a file to import; name another file`);
       await using errorFile = options.errors
         ? await open(options.errors, constants.O_WRONLY | constants.O_CREAT).catch(failToWrite(options.errors))
         : undefined;
-      if (errorFile && (await isAnyOf(errorFile, names)))
-        command.error(`error: --errors ${options.errors} would overwrite a file to import; name another file`);
       const startedAt = performance.now();
       const outcome = await interruptible((signal) => {
         const run = (importFile: Importer) => importFiles(files, importFile, { size, signal, atomic });
@@ -98,12 +98,13 @@ const failureOf = ({ failed, stopped, message }: FilesOutcome, dryRun: boolean):
   return message === undefined ? undefined : new OperationalError('Not every file has rows.');
 };
 
-const isAnyOf = async (file: FileHandle, names: readonly string[]): Promise<boolean> => {
-  const found = await file.stat();
+/** Also of a pipe: one that the command itself has open to write never ends. */
+const isAnyOf = async (file: string, names: readonly string[]): Promise<boolean> => {
+  const found = await stat(file).catch(() => undefined);
+  if (!found?.isFile() && !found?.isFIFO()) return false;
   return names.some((name) => {
-    const file = name === STDIO ? fstatSync(0) : statSync(name);
-    // A pipe that the command itself has open to write never ends.
-    return isSameFile(file, found) || (found.isFIFO() && file.dev === found.dev && file.ino === found.ino);
+    const { dev, ino } = name === STDIO ? fstatSync(0) : statSync(name);
+    return dev === found.dev && ino === found.ino;
   });
 };
 

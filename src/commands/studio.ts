@@ -7,7 +7,7 @@ import { sessionUrl } from '../database/database-url.ts';
 import { freePort } from '../embedded-postgres/cluster.ts';
 import { OperationalError } from '../errors.ts';
 import { interruptible } from './stop-signal.ts';
-import { projectFolder, withSession } from './with-database.ts';
+import { projectFolder, withPrisma, withSession } from './with-database.ts';
 
 type StudioOptions = { config: Config; environment: NodeJS.ProcessEnv; port: string; browser?: string };
 
@@ -38,7 +38,11 @@ export const openStudio = async ({ config, environment, port, ...options }: Stud
         `Prisma Studio ended with ${endedBy ?? `exit code ${code}`}. If it cannot start the browser, add --browser none.`,
       );
   };
-  await withSession(config, (url) => interruptible((signal) => runStudio(signal, url)));
+  await withSession(config, async (url) => {
+    // Prisma Studio itself starts without a word if it cannot reach the database.
+    await withPrisma(url, async () => {});
+    await interruptible((signal) => runStudio(signal, url));
+  });
 };
 
 /** Whether Prisma Studio can open its page. Otherwise, as on most servers, it would end with a stack trace. */

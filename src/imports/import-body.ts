@@ -5,7 +5,7 @@ import { sendContinue } from '../bodies/read-json-body.ts';
 import { streamBody } from '../bodies/stream-body.ts';
 import type { ReadRows } from './import.ts';
 import { arrayTooLarge } from './read-json.ts';
-import { type FileOptions, readRows } from './read-rows.ts';
+import { type FileOptions, importTooLarge, readRows } from './read-rows.ts';
 
 /** Types that browsers and tools send for these: Windows takes CSV for a file of Excel, if that is installed. */
 const ALIASES = [
@@ -28,11 +28,13 @@ export const readImportBody = (
 ): ReadRows => {
   const { type, encoding } = readContentType(IMPORT_TYPES, request.headers['content-type'], ALIASES);
   const format = FORMATS[type];
+  const { maxBytes = Number.POSITIVE_INFINITY } = options;
   const decompress = bodyDecompressor(request);
   return (signal) => {
     // Before a client that waits for 100 Continue sends it.
-    if (format === 'json' && !decompress && Number(request.headers['content-length']) > options.maxLineBytes)
-      throw arrayTooLarge(options.maxLineBytes);
+    const size = decompress ? 0 : Number(request.headers['content-length'] ?? 0);
+    if (size > maxBytes) throw importTooLarge(maxBytes);
+    if (format === 'json' && size > options.maxLineBytes) throw arrayTooLarge(options.maxLineBytes);
     sendContinue(request, response);
     const pieces = streamBody(request, { signal, isCompressed: decompress !== undefined });
     const bytes = decompress ? decompress.stream(pieces) : pieces;

@@ -50,7 +50,7 @@ export async function* readRows(
   for await (const piece of withEnd(pieces)) {
     try {
       bytes += piece?.length ?? 0;
-      if (bytes > maxBytes) throw new StoreError('bodyTooLarge', `The import must be at most ${maxBytes} bytes.`);
+      if (bytes > maxBytes) throw importTooLarge(maxBytes);
       for (const row of rowsIn(decode(piece), piece === undefined)) {
         if (row !== undefined) rows.push(row);
         if (performance.now() < endsAt) continue;
@@ -69,6 +69,9 @@ export async function* readRows(
     if (performance.now() >= endsAt) await nextTurn();
   }
 }
+
+export const importTooLarge = (limit: number) =>
+  new StoreError('bodyTooLarge', `The import must be at most ${limit} bytes.`);
 
 /** The pieces, and undefined for their end. */
 export async function* withEnd<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece | undefined> {

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { context, ROOT_CONTEXT, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
-import { createQueueTracing } from './tracing.ts';
+import type { Logger } from 'pino';
+import { createQueueTracing, watchExporter } from './tracing.ts';
 
 test('the span of a request that is dropped in a queue ends as an error', () => {
   const calls: unknown[] = [];
@@ -17,6 +18,25 @@ test('the span of a request that is dropped in a queue ends as an error', () => 
   };
   createQueueTracing({ tracer: {} as Tracer })('writes').drop?.(span as unknown as Span);
   expect(calls).toEqual([['error.type', 'dropped'], { code: SpanStatusCode.ERROR }, 'end']);
+});
+
+test('that spans cannot be sent is a line, without what the collector says, and that they are sent again another one', () => {
+  const lines: unknown[][] = [];
+  const logger = { warn: (...line: unknown[]) => lines.push(line), info: (...line: unknown[]) => lines.push(line) };
+  let error: Error | undefined;
+  const exporter = watchExporter(
+    { export: (_spans, done) => done({ code: error ? 1 : 0, ...(error && { error }) }), shutdown: async () => {} },
+    logger as unknown as Logger,
+  );
+  const send = () => exporter.export([], () => {});
+  send();
+  error = Object.assign(new Error('Bad Request'), { code: 400, data: 'key' });
+  for (let times = 0; times < 3; times++) send();
+  error = undefined;
+  send();
+  expect(lines.map(([, message]) => message)).toEqual(['failed to send traces', 'traces are sent again']);
+  expect(lines[0]?.[0]).toEqual({ err: expect.objectContaining({ code: 400 }) });
+  expect(lines[0]?.[0]).not.toHaveProperty('err.data');
 });
 
 test('the spans of a statement that is not shared belong to its request, whoever sends it', async () => {

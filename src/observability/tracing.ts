@@ -82,7 +82,8 @@ export const createTracing = (options: TracingConfig & { logger: Logger }) => {
     traceBulk: createBulkTracing({ tracer }),
     stop: async (): Promise<void> => {
       const sending = new AbortController();
-      const sent = provider.shutdown().catch((error) => logger.warn({ err: error }, 'failed to send the last traces'));
+      // The exporter's watch logs it.
+      const sent = provider.shutdown().catch(() => {});
       await Promise.race([sent, setTimeout(FLUSH_TIMEOUT, undefined, { signal: sending.signal })]);
       sending.abort();
     },
@@ -105,7 +106,7 @@ const createSampler = ({ sampler, argument }: TracingConfig['sampling'], warn: (
 };
 
 /** Logs what OpenTelemetry reports. It has one handler per process: with several services, the last one logs for all. */
-const watchExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
+export const watchExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
   const watch = createOutageWatch({ logger, lines: TRACES_LOST });
   setGlobalErrorHandler((error) => watch(error as Error));
   const log = (message: string) => logger.warn({ message }, 'tracing');

@@ -121,6 +121,7 @@ test.each([301, 303, 307])(
     const message = `status ${status} and is not from Plant Store. It redirects: use the URL of Plant Store itself.`;
     await expect(client.POST('/plants', { body: { id: 1n, name: 'Fir' } })).rejects.toThrow(message);
     await expect(client.importPlants([{ id: 1n, name: 'Fir' }])).rejects.toThrow(message);
+    await expect(client.HEAD('/plants' as never, {} as never)).rejects.toThrow(message);
     await expect(client.exportPlants().next()).rejects.toThrow(message);
     expect(await service.stored('1')).toBeUndefined();
   },

@@ -57,20 +57,18 @@ test('a collector that cannot be reached is in the log', async () => {
   await start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}` });
   await service.agent.get('/livez');
   await service.stopServer();
-  await waitUntil('a line', () => service.log.some(({ msg }) => /^failed to send (the last )?traces$/.test(msg)));
+  await waitUntil('a line', () => service.log.some(({ msg }) => msg === 'failed to send traces'));
 });
 
-test('a collector that refuses is in the log once, without what it says, and once when it no longer does', async () => {
-  process.env.OTEL_BSP_SCHEDULE_DELAY = '20';
-  await start().finally(() => delete process.env.OTEL_BSP_SCHEDULE_DELAY);
-  const lines = () => service.log.filter(({ msg }) => /traces/.test(`${msg}`));
+test('a collector that refuses is in the log, without what it says', async () => {
+  await start();
   Object.assign(collector.response, { status: 400, body: 'authorization: key '.repeat(10_000) });
-  while (collector.requests.length < 3) await service.agent.get('/livez');
-  Object.assign(collector.response, { status: 200, body: '' });
-  await waitUntil('the second line', async () => (await service.agent.get('/livez')) && lines().length > 1);
-  expect(lines().map(({ msg }) => msg)).toEqual(['failed to send traces', 'traces are sent again']);
-  expect(JSON.stringify(lines())).not.toContain('authorization');
-  expect(lines()[0]).toMatchObject({ err: { code: 400 } });
+  await service.agent.get('/livez');
+  await service.stopServer();
+  const lines = () => service.log.filter(({ msg }) => msg === 'failed to send traces');
+  await waitUntil('a line', () => lines().length > 0);
+  expect(lines()).toEqual([expect.objectContaining({ err: expect.objectContaining({ code: 400 }) })]);
+  expect(JSON.stringify(service.log)).not.toContain('authorization');
 });
 
 describe('sampling', () => {

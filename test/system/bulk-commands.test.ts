@@ -213,6 +213,7 @@ describe('plant-store import', () => {
     for (const [script, errors] of [
       ['node bin/plant-store.js import - --format ndjson --errors "$1" <"$0"', path('a.ndjson')],
       ['cat "$0" | node bin/plant-store.js import - --format ndjson --errors "$1"', '/dev/stdin'],
+      ['mkfifo "$1" && node bin/plant-store.js import "$1" --format ndjson --errors "$1"', path('pipe')],
     ] as const) {
       const failed = promisify(execFile)('sh', ['-c', script, path('a.ndjson'), errors], { env });
       await expect(failed).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining(said(errors)) });

@@ -26,6 +26,14 @@ test('a port in use: exit code 1 and a one-line message', async () => {
   expect(stderr).toMatch(/^Prisma Studio cannot listen: .*EADDRINUSE.*\. Choose another --port\.\n$/);
 });
 
+test('a database that cannot be reached: exit code 1 and a sentence', async () => {
+  const { code, stderr } = await runCommand(studioCommand(await freePort()), { DATABASE_URL: `${database.url}_none` });
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^The database is not available: .* does not exist\. Check/),
+  ]);
+});
+
 test('SIGTERM stops it, with exit code 0', async () => {
   const { stop } = await startStudio({ DATABASE_URL: database.url });
   expect((await stop()).code).toBe(0);

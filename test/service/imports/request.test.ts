@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from '@jest/globals';
-import { counts, NDJSON, numbered, useImports } from '../../support/use-imports.ts';
+import { describe, expect, jest, test } from '@jest/globals';
+import { answerOf, counts, NDJSON, numbered, useImports } from '../../support/use-imports.ts';
 
 const client = useImports();
 const { start, importPlants, count, metrics } = client;
@@ -41,6 +41,21 @@ describe('the request', () => {
       expect(await send(body, type)).toMatchObject({ status: 400, body: { error: 1002 } });
     expect(await count()).toBe(1);
   });
+
+  test.each([NDJSON, 'application/json'])(
+    'of more than IMPORT_LIMIT bytes is refused before its body: %s',
+    async (type) => {
+      await start({ IMPORT_LIMIT: '1000' });
+      const request = client.openImport('', { Expect: '100-continue', 'Content-Type': type, 'Content-Length': '1001' });
+      const invited = jest.fn();
+      request.on('continue', invited);
+      request.flushHeaders();
+      const error = { error: 1002, message: expect.stringContaining('at most 1000 bytes.') };
+      expect(await answerOf(request)).toMatchObject({ status: 400, body: error });
+      expect(invited).not.toHaveBeenCalled();
+      request.destroy();
+    },
+  );
 
   test('needs a token with plants:write', async () => {
     const post = (token: string) => client.service.agent.post('/plants/import').set('Authorization', `Bearer ${token}`);
