@@ -35,6 +35,7 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
       plants: Iterable<NewPlant> | AsyncIterable<NewPlant>,
       { signal, ...query }: ImportOptions = {},
     ): Promise<ImportResult> => {
+      const url = urlOf('/plants/import', query);
       let failure: { error: unknown } | undefined;
       const pieces = linesOf(plants);
       const body = toStream(pieces, (error) => {
@@ -49,7 +50,7 @@ export const createBulk = ({ baseUrl, headers, fetch }: BulkOptions) => {
         redirect: 'manual',
         signal,
       } as RequestInit;
-      const response = await fetch(new Request(urlOf('/plants/import', query), init)).catch((error) => {
+      const response = await fetch(new Request(url, init)).catch((error) => {
         // Neither `fetch` nor its stream closes the iterable. Not awaited, because that may take long.
         pieces.return().catch(() => {});
         throw failure ? failure.error : error;

@@ -60,7 +60,8 @@ const keepRequests = (fetch: (request: Request) => Promise<Response>) => {
 const readBody: Middleware = {
   onResponse: async ({ request, response }) => {
     const { ok, status, statusText } = response;
-    const isEmpty = request.method === 'HEAD' || status === 204 || status === 304;
+    const { method } = request;
+    const isEmpty = method === 'HEAD' || status === 304 || (status === 204 && /^(DELETE|OPTIONS)$/.test(method));
     if (!isRedirect(response) && (isEmpty || (ok && isExport(response)))) return undefined;
     const { text, value } = await readJson(response);
     const body = ok ? text : stringifyExactJson(problemIn(value, response));

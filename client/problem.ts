@@ -31,7 +31,8 @@ export const readJson = async (response: Response): Promise<{ text: string; valu
  * @throws {Error} the response is not from Plant Store
  */
 export const problemIn = (body: object, response: Response): Problem => {
-  if ('code' in body && typeof body.code === 'number') return body as Problem;
+  // A gRPC gateway also sends a `code`, of one or two digits.
+  if ('code' in body && typeof body.code === 'number' && body.code >= 1000) return body as Problem;
   if (!('error' in body && typeof body.error === 'number')) throw notPlantStore(response);
   const { error, message } = body as components['schemas']['Error'];
   return { type: 'about:blank', title: response.statusText, status: response.status, detail: message, code: error };

@@ -69,6 +69,7 @@ type Entry<Item, Result> = {
   isAbandoned: () => boolean;
   /** When it is too late to send it, in ms of `performance.now()`. */
   sendBefore: number;
+  /** What `enter` of the observer returned. */
   note: unknown;
   state: 'queued' | 'sent' | 'settled';
   settle: (outcome: Result | Error) => void;

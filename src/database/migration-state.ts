@@ -77,7 +77,7 @@ export const assertReadyToServe = async (client: ClientBase): Promise<string> =>
 const roleLacks = (privileges: string) =>
   new StoreError('databaseNotMigrated', `The role of the service lacks ${privileges}, or there is no such table.`);
 
-/** What requests do with the tables. Of a column is enough. */
+/** What requests do with the tables. A privilege for some of the columns is enough. */
 const USES = Object.entries({
   plants: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   tokens: ['SELECT'],

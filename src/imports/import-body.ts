@@ -9,7 +9,7 @@ import { type FileOptions, importTooLarge, readRows } from './read-rows.ts';
 
 /** Types that browsers and tools send for these: Windows takes CSV for a file of Excel, if that is installed. */
 const ALIASES = [
-  ['text/csv', /^(application|text)\/(x-)?(csv|tsv|(comma|tab)-separated-values|vnd\.ms-excel)$/],
+  ['text/csv', /^application\/vnd\.ms-excel$|^(application|text)\/(x-)?(csv|tsv|(comma|tab)-separated-values)$/],
   ['application/x-ndjson', /^(application|text)\/(x-)?(ndjson|jsonl|jsonlines)$/],
 ] as const;
 

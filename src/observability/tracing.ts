@@ -105,7 +105,10 @@ const createSampler = ({ sampler, argument }: TracingConfig['sampling'], warn: (
   return parentBased ? new ParentBasedSampler({ root }) : root;
 };
 
-/** Logs what OpenTelemetry reports. It has one handler per process: with several services, the last one logs for all. */
+/**
+ * Logs what OpenTelemetry reports. It has one handler per process: with several services, the last one logs for all.
+ * @returns an exporter that also logs when spans are sent again
+ */
 export const watchExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
   const watch = createOutageWatch({ logger, lines: TRACES_LOST });
   setGlobalErrorHandler((error) => watch(error as Error));

@@ -20,7 +20,7 @@ export type ServedResponse = ServerResponse & Partial<Pick<Response, 'locals'>>;
 export type ConnectionsOptions = {
   /** How many connections may be open. A further one replaces an idle one; if none is idle, it is closed at once. */
   maxConnections?: number | undefined;
-  /** How long, in ms, a client may take for a header, for the rest of a body after its response, or to read nothing of that. */
+  /** How long a client may take to send a header, or the rest of a body after its response, or may read nothing of a response, in ms. */
   requestTimeout: number;
   lingerTimes?: LingerTimes | undefined;
   logger?: Pick<Logger, 'info' | 'warn'> | undefined;

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, jest, test } from '@jest/globals';
 import { createPlantClient, type NewPlant, type PlantClient } from '../../client/plant-client.ts';
 import { usePlantClient } from '../support/use-plant-client.ts';
 import { useTestServices } from '../support/use-test-service.ts';
@@ -46,7 +46,16 @@ test('leaves out parameters without a value, and a slash at the end of the URL',
   // Allowed without exactOptionalPropertyTypes.
   const options: object = { tag: undefined, q: undefined };
   expect(await Array.fromAsync(client.exportPlants(options))).toEqual(many(2));
-  await expect(client.exportPlants({ tag: '\ud83c' }).next()).rejects.toThrow(URIError);
+});
+
+test('throws for half of a surrogate pair in a filter, before it reads the plants of an import', async () => {
+  await expect(plants.exportPlants({ tag: '\ud83c' }).next()).rejects.toThrow(URIError);
+  const rows = jest.fn(function* () {
+    yield* many(1);
+  });
+  const options = { delimiter: '\ud83c' as never };
+  await expect(plants.importPlants({ [Symbol.iterator]: rows }, options)).rejects.toThrow(URIError);
+  expect(rows).not.toHaveBeenCalled();
 });
 
 test('reports failed rows, and whether too many failed', async () => {

@@ -61,7 +61,7 @@ describe('retries', () => {
     expect(pauses).toEqual([125, 7250]);
   });
 
-  test('a time until which to wait may be a date, as from a proxy', async () => {
+  test('Retry-After may be a date, as from a proxy', async () => {
     const date = new Date(Date.now() + 30_000).toUTCString();
     const { plants, pauses } = createRetrying([
       answer(503, { 'Retry-After': date }),

@@ -102,6 +102,7 @@ test.each([
   [404, 'null'],
   [502, '<h1>Bad Gateway</h1>'],
   [500, '{"error":"Internal Server Error"}'],
+  [500, '{"code":5,"message":"not found"}'],
   [200, ''],
   [200, '<h1>Log in</h1>'],
 ])('a call throws if its response is from another server: %s %s', async (status, body) => {
