@@ -64,9 +64,11 @@ const readBody: Middleware = {
     const isEmpty = method === 'HEAD' || status === 304 || (status === 204 && /^(DELETE|OPTIONS)$/.test(method));
     if (!isRedirect(response) && (isEmpty || (ok && isExport(response)))) return undefined;
     const { text, value } = await readJson(response);
-    const body = ok ? text : stringifyExactJson(problemIn(value, response));
+    // Of an import in which too many rows failed the response is a summary, too.
+    const isResult = ok || 'created' in value;
+    const body = isResult ? text : stringifyExactJson(problemIn(value, response));
     const headers = new Headers(response.headers);
-    if (!ok) headers.set('Content-Type', 'application/problem+json');
+    if (!isResult) headers.set('Content-Type', 'application/problem+json');
     // Without a length, openapi-fetch does not call json().
     headers.set('Content-Length', String(body.length));
     const read = Object.assign(new Response(body, { status, statusText, headers }), { json: async () => value });

@@ -128,6 +128,17 @@ test.each([301, 303, 307])(
   },
 );
 
+test('an import in which too many rows fail results in its summary', async () => {
+  const { error } = await plants.POST('/plants/import', {
+    params: { query: { maxErrors: 0 } },
+    body: [
+      { id: 1n, name: 'Fir' },
+      { id: 1n, name: 'Fir' },
+    ],
+  });
+  expect(error).toMatchObject({ created: 0, failed: 1, stoppedAt: 2, errors: [{ line: 2, error: 1004 }] });
+});
+
 test('responses without a body, and rows of an export, are passed on', async () => {
   const params = { path: { id: 1n } };
   expect((await plants.HEAD('/plants/{id}' as never, { params } as never)).response.status).toBe(404);
