@@ -1,5 +1,6 @@
 #!/usr/bin/env -S node --max-old-space-size=1024 --max-semi-space-size=32
 // bin/launch.js passes these options too. --max-semi-space-size=32 bears many clients (record 0034).
+import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import tls from 'node:tls';
@@ -15,9 +16,10 @@ const readEnvFile = () => {
   try {
     // Python's virtual environments are often folders of this name.
     if (statSync(envFile, { throwIfNoEntry: false })?.isDirectory() !== false) return {};
+    const bytes = readFileSync(envFile);
     // Drops a byte order mark. `process.loadEnvFile` would take it for a part of the first name.
-    const text = new TextDecoder().decode(readFileSync(envFile));
-    if (text.includes('\0')) throw new Error('it must be text in UTF-8');
+    const text = new TextDecoder().decode(bytes);
+    if (!isUtf8(bytes) || text.includes('\0')) throw new Error('it must be text in UTF-8');
     return parseEnv(text);
   } catch (error) {
     process.stderr.write(`${envFile} cannot be read: ${(error as Error).message}.\n`);

@@ -152,8 +152,8 @@ describeUnless(obstacle, 'what npm pack makes in a clean clone', () => {
       expect(stderr).toContain('--token-file needs --url');
     });
 
-    test('refuses a .env that is no text in UTF-8', async () => {
-      writeFileSync(path('empty', '.env'), Buffer.from('\ufeffLOG_LEVEL=warn\r\n', 'utf16le'));
+    test.each(['utf16le', 'latin1'] as const)('refuses a .env that is no text in UTF-8: %s', async (encoding) => {
+      writeFileSync(path('empty', '.env'), Buffer.from('PGPASSWORD=Tännchen\r\n', encoding));
       const { code, stderr } = await command('config');
       rmSync(path('empty', '.env'));
       expect([code, stderr]).toEqual([1, expect.stringMatching(/\.env cannot be read: it must be text in UTF-8\.\n$/)]);
