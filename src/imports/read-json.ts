@@ -40,8 +40,8 @@ const readLine = (line: number, textWithReturn: string, maxBytes: number): Impor
   // A character takes at most three bytes, and counting them takes time.
   const isTooLong = 3 * text.length > maxBytes && Buffer.byteLength(text) > maxBytes;
   if (!isTooLong && BLANK.test(text)) return undefined;
-  if (line === 1 && /^\s*\[\s*$/.test(text))
-    throw new StoreError('bodyNotJson', `The file is a JSON array, not NDJSON.${LARGE_ARRAYS}`);
+  const [, otherFormat] = (line === 1 && OTHER_FORMATS.find(([start]) => start.test(text))) || [];
+  if (otherFormat) throw new StoreError('bodyNotJson', otherFormat);
   return toRow(line, newPlantSchema, 'The line', () => {
     if (isTooLong) throw new StoreError('bodyTooLarge', `The line must be at most ${maxBytes} bytes.`);
     return parseLine(text);
@@ -92,6 +92,15 @@ const LARGE_ARRAYS = " NDJSON may have any size: jq -c '.[]' converts a JSON arr
 
 export const arrayTooLarge = (limit: number) =>
   new StoreError('bodyTooLarge', `A JSON array must be at most ${formatCount(limit)} bytes.${LARGE_ARRAYS}`);
+
+/** How the first line of a file begins that is no NDJSON, so that all of its lines would fail, and what to do. */
+const OTHER_FORMATS: [start: RegExp, message: string][] = [
+  [/^\s*\[\s*$/, `The file is a JSON array, not NDJSON.${LARGE_ARRAYS}`],
+  [
+    /^"?(id|name|tag)"?[,;\t]/i,
+    'The file is CSV, not NDJSON: send Content-Type: text/csv; on the command line, use --format csv.',
+  ],
+];
 
 const NOT_AN_ARRAY =
   'The file is not a JSON array of plants. If it is NDJSON or CSV, send Content-Type: application/x-ndjson or text/csv; on the command ' +

@@ -121,6 +121,14 @@ test('CSV has the same rows on the same lines, whichever line ends it has and wh
   );
 });
 
+test.each(['id,name', '"id";"name"', 'NAME\tid'])(
+  'CSV is no NDJSON, of which every line would fail: %j',
+  async (header) => {
+    const wrong = { code: 1000, message: expect.stringContaining('--format csv') };
+    await expect(ndjson(`${header}\r\n17,Fir\r\n`)).rejects.toMatchObject(wrong);
+  },
+);
+
 test('a JSON array with an element on each line is no NDJSON, of which only the last line would be stored', async () => {
   const array = '[\n{"id":1,"name":"Fir"},\n{"id":2,"name":"Yew"}\n]\n';
   await expect(ndjson(array)).rejects.toMatchObject({ code: 1000, message: expect.stringContaining('a JSON array') });
