@@ -132,7 +132,7 @@ describe('readConfig', () => {
     ['METRICS_PORT', ['-1', '65536', 'off']],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', ['grpc://collector', 'collector', 'localhost:4318/v1/traces']],
     ['DIRECT_URL', ['localhost', 'postgres://localhost/x?pgbouncer=true']],
-    ['DATABASE_URL', ['localhost', 'mysql://localhost/x', 'postgres//x']],
+    ['DATABASE_URL', ['localhost', 'mysql://localhost/x', 'postgres//x', 'postgres://localhost/x?pgbouncer=1']],
     [
       'RATE_LIMIT',
       [

@@ -104,20 +104,23 @@ const withCertificate = (text: string): string =>
     ? text
     : text.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
 
+/** Null: there is none. Other programs take `1` and `yes` for `true`, which must not be ignored. */
+const pgbouncerOf = (text: string) => URL.parse(text)?.searchParams.get('pgbouncer') ?? null;
+
 /** A URL of PostgreSQL, or of a pooler (`pgbouncer=true`) if that is allowed. */
 export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
   z
     .string()
     .transform(withHost)
     .refine((text) => isUnambiguousUrl(text, /^postgres(ql)?$/i))
-    .refine((text) => mayBePooled || URL.parse(text)?.searchParams.get('pgbouncer') !== 'true')
+    .refine((text) => (mayBePooled ? [null, 'true', 'false'] : [null, 'false']).includes(pgbouncerOf(text)))
     .refine((text) => !SEVERAL_HOSTS.test(text) && !OTHER_NAME.test(text))
     .refine((text) => URL.canParse(text) && !isTlsMisspelled(text) && isSchemaPossible(text) && isNamePossible(text))
     // The driver cannot read every URL with spaces in its query.
     .transform((text) => new URL(withCertificate(withSystemAuthorities(text))).href)
     .optional()
     .describe(
-      `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? '' : ', without pgbouncer=true'}. In the user and ` +
+      `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? ', of a pooler with ?pgbouncer=true' : ', without pgbouncer=true'}. In the user and ` +
         'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40); the name of the database has ' +
         'none of / ? # @. There must be one host, no service and no target_session_attrs: for several servers, use an address that leads ' +
         'to the primary, such as that of a proxy. A schema is named by ?schema= (at most 63 bytes, and not pg_…), and TLS by ?sslmode=, in lower ' +
@@ -128,7 +131,7 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
 export const httpUrl = (example: string) =>
   z
     .string()
-    .transform((text) => (/^[\w.-]+:\d+$/.test(text) ? `http://${text}` : text))
+    .transform((text) => (/^([\w.-]+|\[[\da-f:.]+\]):\d+$/i.test(text) ? `http://${text}` : text))
     .refine((text) => isUnambiguousUrl(text, /^https?$/i))
     .optional()
     .describe(`a URL such as ${example}`);

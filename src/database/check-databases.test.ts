@@ -7,6 +7,7 @@ const POOLER = `${URL}?pgbouncer=true`;
 const found = (facts: Partial<DatabaseFacts>, url = URL) => {
   const right = {
     role: 'garden',
+    login: 'garden',
     mayCreateTemporary: true,
     ignoresCase: true,
     isolation: 'read committed',

@@ -54,12 +54,12 @@ const INEXACT_SETTINGS = {
 } as const;
 
 /** Texts, and tags that are missing, must arrive as they were sent, and searches must find all plants. */
-const assertExact = ({ encoding, inexactSetting, role }: DatabaseFacts) => {
+const assertExact = ({ encoding, inexactSetting, login }: DatabaseFacts) => {
   if (inexactSetting !== null) {
     const [why, wanted] = INEXACT_SETTINGS[inexactSetting];
     throw new OperationalError(
-      `${inexactSetting} ${why}. Run ALTER ROLE ${escapeIdentifier(role)} SET ${inexactSetting} = ${wanted}, or remove the setting from ` +
-        'the database or the server.',
+      `${inexactSetting} ${why}. Run ALTER ROLE ${escapeIdentifier(login)} SET ${inexactSetting} = ${wanted}, or remove the setting from ` +
+        'the role in this database, the database or the server.',
     );
   }
   if (encoding === 'UTF8') return;
@@ -91,12 +91,12 @@ const MAX_LOCK_TIMEOUT = 1000;
  */
 export const assertTimeLimits = ({ url, facts }: Omit<InspectedDatabase, 'variable'>, limit: number): void => {
   if (!isPooled(url) || !facts) return;
-  const { role, statementTimeout, lockTimeout } = facts;
+  const { login, statementTimeout, lockTimeout } = facts;
   const isWithin = (timeout: number, most: number) => timeout > 0 && timeout <= most;
   if (isWithin(statementTimeout, limit) && isWithin(lockTimeout, MAX_LOCK_TIMEOUT)) return;
-  const alter = `ALTER ROLE ${escapeIdentifier(role)} SET`;
+  const alter = `ALTER ROLE ${escapeIdentifier(login)} SET`;
   throw new OperationalError(
-    `The role ${role} has a statement_timeout of ${statementTimeout} ms and a lock_timeout of ${lockTimeout} ms. Through a pooler ` +
+    `The role ${login} has a statement_timeout of ${statementTimeout} ms and a lock_timeout of ${lockTimeout} ms. Through a pooler ` +
       `(pgbouncer=true) they must be 1 to ${limit} ms and 1 to ${MAX_LOCK_TIMEOUT} ms. As this role or a superuser, run: ` +
       `${alter} statement_timeout = '${limit}ms'; ${alter} lock_timeout = '400ms'; and in the console of PgBouncer: RECONNECT`,
   );
@@ -123,7 +123,7 @@ export const findObstacles = (
       facts &&
       !facts.tables.plants &&
       `no schema of the search_path (${facts.searchPath}) has a table plants. Run plant-store migrate, or if it has been run, set the ` +
-        `search_path to its schema: ALTER ROLE ${escapeIdentifier(facts.role)} SET search_path, or ?schema= in the URL`,
+        `search_path to its schema: ALTER ROLE ${escapeIdentifier(facts.login)} SET search_path, or ?schema= in the URL`,
     databases[0]?.facts &&
       losesParameters(databases[0].url, databases[0].facts) &&
       `a pooler drops time limits. If it is in transaction mode, requests will fail: ${POOLER_ADVICE}`,
@@ -140,8 +140,8 @@ export const findObstacles = (
     facts &&
       !/^read (un)?committed$/.test(facts.isolation) &&
       `default_transaction_isolation is ${facts.isolation}, so concurrent requests for the same plants fail with code 1500. ` +
-        `Run ALTER ROLE ${escapeIdentifier(facts.role)} SET default_transaction_isolation = 'read committed', or remove the setting from ` +
-        'the database or the server.',
+        `Run ALTER ROLE ${escapeIdentifier(facts.login)} SET default_transaction_isolation = 'read committed', or remove the setting from ` +
+        'the role in this database, the database or the server.',
   ].filter((obstacle) => typeof obstacle === 'string');
 };
 

@@ -49,6 +49,8 @@ export type DatabaseFacts = {
   /** One with which PostgreSQL does not keep or find exactly what it is given. */
   inexactSetting: 'array_nulls' | 'gin_fuzzy_search_limit' | null;
   role: string;
+  /** The role that has logged in, of which `role` may be another: its settings are those of the session. */
+  login: string;
   searchPath: string;
   /** The first schema of the search path that exists. */
   currentSchema: string | null;
@@ -78,7 +80,7 @@ export type DatabaseFacts = {
 const textOf = (text: string) => `convert_from(decode('${Buffer.from(text).toString('hex')}', 'hex'), 'UTF8')`;
 
 const FACTS = `
-  SELECT current_database() AS database, current_setting('server_encoding') AS encoding, current_user AS role,
+  SELECT current_database() AS database, current_setting('server_encoding') AS encoding, current_user AS role, session_user AS login,
     CASE WHEN to_regclass('pg_catalog.pg_dist_partition') IS NULL
       THEN extract(epoch FROM pg_postmaster_start_time())::text END AS "serverStart",
     (SELECT name FROM pg_settings WHERE (name, setting) = ('array_nulls', 'off') OR name = 'gin_fuzzy_search_limit' AND setting <> '0'

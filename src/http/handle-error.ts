@@ -51,7 +51,9 @@ const SHOWN_PATH = 100;
 
 export const rejectUnknownPath: RequestHandler = ({ path }) => {
   const shown = path.length > SHOWN_PATH ? `${path.slice(0, SHOWN_PATH)}…` : path;
-  const advice = path.length > 1 && path.endsWith('/') ? ' The paths of operations do not end with a slash.' : '';
+  const advice = /.\/$|\/\//.test(path)
+    ? ' The paths of operations do not end with a slash, or have two in a row.'
+    : '';
   throw new StoreError('pathUnknown', `There is nothing at ${shown}.${advice}`);
 };
 

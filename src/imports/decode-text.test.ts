@@ -16,7 +16,8 @@ const decode = async (bytes: Buffer, size: number, encoding?: string) => {
   return all;
 };
 
-const ADVICE = 'If it is in another encoding, such as windows-1252 or utf-16le, state it.';
+const ADVICE =
+  'If it is in another encoding, such as windows-1252 or utf-16le, state it, or convert the file to UTF-8.';
 
 describe('a decoder of text', () => {
   test.each(['utf-8', 'utf-16le'] as const)('reads %s, wherever the bytes are split', async (encoding) => {

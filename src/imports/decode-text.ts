@@ -18,6 +18,9 @@ const NO_TEXT: [start: string, message: string][] = [
   ['\xfd7zXZ\0', compressedWith('xz')],
   ['BZh91AY&SY', compressedWith('bzip2')],
 ];
+/** Of a text with NUL characters in its first line. */
+export const WIDE =
+  'The first line has NUL characters, as in UTF-16. If the file is in utf-16le or utf-16be, state this encoding.';
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /**
@@ -38,7 +41,7 @@ export const createTextDecoder = async (stated = 'utf-8') => {
     const [right = ''] = new TextDecoder(encoding).decode(bytes).split(/[\u0080-\uffff]/, 1);
     const line = lines + countLineEnds(right, last);
     const where = line > 0 ? `, somewhere after line ${line}` : '';
-    return `The file is not ${encoding}${where}. If it is in another encoding, such as windows-1252 or utf-16le, state it.`;
+    return `The file is not ${encoding}${where}. If it is in another encoding, such as windows-1252 or utf-16le, state it, or convert the file to UTF-8.`;
   };
 
   /**

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { StoreError } from '../errors.ts';
 import { MAX_INT64, MIN_INT64, plantSchema } from '../plants/plant.ts';
 import { quoteValue } from '../quote-value.ts';
-import { countLineEnds } from './decode-text.ts';
+import { countLineEnds, WIDE } from './decode-text.ts';
 import { type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
 
 /** A number that a spreadsheet has shortened, such as 1.23457E+18 or 1,23457E+18. */
@@ -98,7 +98,7 @@ const toCsvRow = ({ line, fields }: CsvRecord, columns: Columns): ImportRow =>
     // Spreadsheets also write fields of columns that were emptied.
     const { length } = fields;
     if (length < columns.count || (length > columns.count && !isEmpty(fields.slice(columns.count)))) {
-      const message = `The row has ${length} fields, but the header row has ${columns.count}.`;
+      const message = `The row has ${length} field${length === 1 ? '' : 's'}, but the header row has ${columns.count}.`;
       throw new StoreError('fieldWrong', length < columns.count ? `${message} ${FIELDS_LEFT_OUT}` : message);
     }
     return { id: fields[columns.id], name: fields[columns.name] ?? '', tag: fields[columns.tag] };
@@ -150,9 +150,6 @@ const createCsvHead = (given?: string) => {
     return { delimiter: chosen ?? named, line: line + 1, text: text.slice(row.length) };
   };
 };
-
-const WIDE =
-  'The header row has NUL characters, as in UTF-16. If the file is in utf-16le or utf-16be, state this encoding.';
 
 /** The delimiter that a line `sep=;` names, which some spreadsheets write first. @throws {StoreError} 1003 */
 const delimiterIn = (line: string): string | undefined => {

@@ -2,6 +2,7 @@ import { parseJsonText, splitElements } from '../bodies/exact-json.ts';
 import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
 import { formatCount } from '../quote-value.ts';
+import { WIDE } from './decode-text.ts';
 import { type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
 
 /** How many blank lines to skip before looking at the clock. */
@@ -95,11 +96,12 @@ export const arrayTooLarge = (limit: number) =>
 
 /** How the first line of a file begins that is no NDJSON, so that all of its lines would fail, and what to do. */
 const OTHER_FORMATS: [start: RegExp, message: string][] = [
-  [/^\s*\[\s*$/, `The file is a JSON array, not NDJSON.${LARGE_ARRAYS}`],
+  [/^\s*\[(.*,)?\s*$/, `The file is a JSON array, not NDJSON.${LARGE_ARRAYS}`],
   [
     /^"?(id|name|tag)"?[,;\t]/i,
     'The file is CSV, not NDJSON: send Content-Type: text/csv; on the command line, use --format csv.',
   ],
+  [/^.?\0/, WIDE],
 ];
 
 const NOT_AN_ARRAY =

@@ -129,9 +129,20 @@ test.each(['id,name', '"id";"name"', 'NAME\tid'])(
   },
 );
 
-test('a JSON array with an element on each line is no NDJSON, of which only the last line would be stored', async () => {
-  const array = '[\n{"id":1,"name":"Fir"},\n{"id":2,"name":"Yew"}\n]\n';
-  await expect(ndjson(array)).rejects.toMatchObject({ code: 1000, message: expect.stringContaining('a JSON array') });
+test.each([
+  '[\n{"id":1,"name":"Fir"},\n{"id":2,"name":"Yew"}\n]\n',
+  '[{"id":1,"name":"Fir"},\n{"id":2,"name":"Yew"}]\n',
+])(
+  'a JSON array with an element on each line is no NDJSON, of which only the last line would be stored: %j',
+  async (array) => {
+    const wrong = { code: 1000, message: expect.stringContaining('a JSON array') };
+    await expect(ndjson(array)).rejects.toMatchObject(wrong);
+  },
+);
+
+test('NDJSON in UTF-16 without a byte order mark is named', async () => {
+  const utf16 = Buffer.from('{"id":1,"name":"Fir"}\n', 'utf16le').toString();
+  await expect(ndjson(utf16)).rejects.toMatchObject({ code: 1000, message: expect.stringContaining('utf-16le') });
 });
 
 test.each<[string, 'csv' | 'ndjson', (id: number) => string, string]>([
@@ -147,7 +158,7 @@ test.each<[string, 'csv' | 'ndjson', (id: number) => string, string]>([
   const line = 10_000 + Number(head !== '');
   await expect(reading()).rejects.toMatchObject({
     code: 1000,
-    message: `The file is not utf-8, somewhere after line ${line}. If it is in another encoding, such as windows-1252 or utf-16le, state it.`,
+    message: `The file is not utf-8, somewhere after line ${line}. If it is in another encoding, such as windows-1252 or utf-16le, state it, or convert the file to UTF-8.`,
   });
   expect(read.length).toBeGreaterThan(9800);
   expect(read.every((found) => 'plant' in found)).toBe(true);

@@ -60,6 +60,8 @@ export const createTracing = (options: TracingConfig & { logger: Logger }) => {
   const { url, exporter: name, protocol, sampling, logger } = options;
   if (name !== 'otlp') logger.warn('OTEL_TRACES_EXPORTER is not supported; otlp is used');
   if (protocol !== 'http/protobuf') logger.warn('OTEL_EXPORTER_OTLP_PROTOCOL is not supported; http/protobuf is used');
+  // First, because creating an exporter warns of wrong variables.
+  logWarnings(logger);
   const exporter = watchExporter(new OTLPTraceExporter({ url }), logger);
   const provider = new TracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the defaults.
@@ -105,18 +107,19 @@ const createSampler = ({ sampler, argument }: TracingConfig['sampling'], warn: (
   return parentBased ? new ParentBasedSampler({ root }) : root;
 };
 
-/**
- * Logs what OpenTelemetry reports. It has one handler per process: with several services, the last one logs for all.
- * @returns an exporter that also logs when spans are sent again
- */
-export const watchExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
-  const watch = createOutageWatch({ logger, lines: TRACES_LOST });
-  setGlobalErrorHandler((error) => watch(error as Error));
+/** Logs what OpenTelemetry warns of. It has one logger per process, as one handler of errors: the last service logs for all. */
+const logWarnings = (logger: Logger): void => {
   const log = (message: string) => logger.warn({ message }, 'tracing');
   diag.setLogger(
     { error: log, warn: log, info: log, debug: log, verbose: log },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
+};
+
+/** Logs when spans are lost. @returns an exporter that also logs when they are sent again */
+export const watchExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
+  const watch = createOutageWatch({ logger, lines: TRACES_LOST });
+  setGlobalErrorHandler((error) => watch(error as Error));
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {

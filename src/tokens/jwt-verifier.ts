@@ -63,7 +63,9 @@ export const createJwtVerifier = ({ jwksUrl, logger, ...expected }: JwtVerifierO
         if (!isSignatureWrong(error) || (await refresh()) !== true) throw error;
         return verify();
       });
-      return toToken(payload);
+      const token = toToken(payload);
+      if (token.scopes.length === 0) logger.info({ token: token.name, claims: show(scopeClaims(payload)) }, NO_SCOPE);
+      return token;
     } catch (error) {
       if (error instanceof StoreError) throw error;
       logRefusal(error as Error);
@@ -71,6 +73,8 @@ export const createJwtVerifier = ({ jwksUrl, logger, ...expected }: JwtVerifierO
     }
   };
 };
+
+const NO_SCOPE = 'a token of the identity provider has no scope of the service';
 
 const isSignatureWrong = (error: unknown) => error instanceof errors.JWSSignatureVerificationFailed;
 
@@ -105,21 +109,25 @@ const subjectOf = (error: Error): string | undefined =>
 const reasonOf = (error: Error): string => {
   // Its message has what `crit` of the header names.
   if (error instanceof errors.JOSENotSupported) return 'the header of the token, or the key for it, is not supported';
-  if (!isClaimWrong(error)) return error.message;
-  return `${error.message}: ${JSON.stringify(error.payload[error.claim])?.slice(0, 200)}`;
+  const value = isClaimWrong(error) ? show(error.payload[error.claim]) : undefined;
+  return value === undefined ? error.message : `${error.message}: ${value}`;
 };
 
+const show = (claims: unknown) => JSON.stringify(claims)?.slice(0, 200);
+
 const toToken = (payload: JWTPayload): CheckedToken => {
-  const { sub, exp = 0, scope, scp, permissions, roles } = payload;
+  const { sub, exp = 0 } = payload;
   if (typeof sub !== 'string')
     throw new errors.JWTClaimValidationFailed('"sub" claim must be a string', payload, 'sub', 'invalid');
   return {
     name: nameOf(sub),
-    scopes: scopesOf([scope, scp, permissions, roles].flat()),
+    scopes: scopesOf(Object.values(scopeClaims(payload)).flat()),
     expiresAt: dateOf((exp + CLOCK_TOLERANCE) * 1000),
     revokedAt: null,
   };
 };
+
+const scopeClaims = ({ scope, scp, permissions, roles }: JWTPayload) => ({ scope, scp, permissions, roles });
 
 const scopesOf = (claims: unknown[]) => {
   const granted = claims.flatMap((claim) => (typeof claim === 'string' ? claim.split(' ') : []));

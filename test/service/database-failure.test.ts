@@ -260,6 +260,13 @@ test.each([
   await expect(checking).rejects.toThrow(message);
 });
 
+test('the advice names the role that has logged in, whose settings a session has after SET ROLE', async () => {
+  const url = new URL(database.url);
+  url.searchParams.set('options', '-c role=pg_monitor -c array_nulls=off');
+  const checking = checkDatabases({ databaseUrl: url.href, directUrl: undefined, isMigrated: false });
+  await expect(checking).rejects.toThrow(`ALTER ROLE "${url.username}" SET array_nulls`);
+});
+
 test('a connection that stalls during a statement is closed; an idle connection is kept', async () => {
   await using stack = new AsyncDisposableStack();
   const { hostname, port } = new URL(database.url);

@@ -13,7 +13,9 @@ test('code 1200: no such path', async () => {
   const long = await service.agent.get(`/${'a'.repeat(10_000)}`);
   expect(long.body.message).toBe(`There is nothing at /${'a'.repeat(99)}….`);
   const slash = await service.agent.get('/plants/');
-  expect(slash.body.message).toBe('There is nothing at /plants/. The paths of operations do not end with a slash.');
+  expect(slash.body.message).toBe(
+    'There is nothing at /plants/. The paths of operations do not end with a slash, or have two in a row.',
+  );
 });
 
 test('code 1202: the method is not allowed; Allow lists those that are', async () => {

@@ -53,6 +53,18 @@ test('OpenTelemetry reads its standard variables', async () => {
   }
 });
 
+test('a variable whose value OpenTelemetry ignores is in the log', async () => {
+  process.env.OTEL_EXPORTER_OTLP_COMPRESSION = 'zstd';
+  try {
+    await start();
+  } finally {
+    delete process.env.OTEL_EXPORTER_OTLP_COMPRESSION;
+  }
+  expect(service.log).toContainEqual(
+    expect.objectContaining({ level: 'warn', message: expect.stringContaining('OTEL_EXPORTER_OTLP_COMPRESSION') }),
+  );
+});
+
 test('a collector that cannot be reached is in the log', async () => {
   await start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}` });
   await service.agent.get('/livez');

@@ -228,7 +228,7 @@ describe('the body', () => {
     const { status, body } = await importPlants(Buffer.from(head + rows, 'latin1'), { type });
     const message =
       `The file is not ${encoding}${line > 0 ? `, somewhere after line ${line}` : ''}. If it is in another encoding, such as windows-1252 or ` +
-      'utf-16le, state it. Nothing is stored.';
+      'utf-16le, state it, or convert the file to UTF-8. Nothing is stored.';
     expect([status, body]).toEqual([400, { error: 1000, message }]);
     expect(await count()).toBe(0);
   });
