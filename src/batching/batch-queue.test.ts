@@ -262,7 +262,7 @@ describe('createBatchQueue', () => {
     const results = [add(1)];
     await turn();
     results.push(add(2), add(3));
-    await end(0, [Object.assign(new Error(), { code: 'ECONNREFUSED', name: 'Refused' })]);
+    await end(0, [Object.assign(new Error(), { code: '57P03', name: 'Refused' })]);
     expect(await Promise.all(results)).toEqual(['Refused', 'Refused', 'Refused']);
     const later = add(4);
     await end(0);

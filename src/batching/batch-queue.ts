@@ -156,7 +156,7 @@ export const createBatchQueue = <Item, Result>(options: BatchQueueOptions<Item, 
    * @returns whether the queued items must wait
    */
   const waitForMore = () => {
-    if (queue.length >= itemsInProgress || queueBytes >= limits.batchBytes) return false;
+    if (queue.length >= itemsInProgress) return false;
     const timeLeft = lastSentAt + limits.gatherTime - performance.now();
     if (timeLeft <= 0) return false;
     gatherTimer ??= setTimeout(() => {

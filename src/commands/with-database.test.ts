@@ -36,7 +36,9 @@ test('a bug prints its stack trace, an operational error its message', () => {
 });
 
 describe('a database that cannot be reached', () => {
-  const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
+  const refused = toConnectError(
+    Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' }),
+  );
   const DATABASE_URL = 'postgresql://gardener:se%40cret@db.example:5433/plants';
 
   test('names the setting, role, database and server, never the password', () => {
@@ -72,7 +74,7 @@ describe('a database that cannot be reached', () => {
   });
 
   test('gives the reason for which a connection could not be opened', () => {
-    expect(explainError(toConnectError(refused), () => readConfig({ DATABASE_URL }))).toMatch(
+    expect(explainError(refused, () => readConfig({ DATABASE_URL }))).toMatch(
       /^The database is not available: connect ECONNREFUSED 127\.0\.0\.1:1\. Check /,
     );
     const denied = Object.assign(new Error('permission denied for database "plants"'), { code: '42501' });
@@ -87,9 +89,8 @@ describe('a database that cannot be reached', () => {
       /^The connection to the database was lost, so it is unknown whether anything was changed: read EHOSTUNREACH\. Check /,
     );
   });
-
   test('gives the code if Node.js tried several addresses', () => {
-    const error = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
+    const error = toConnectError(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }));
     expect(explainError(error, () => readConfig({ DATABASE_URL }))).toMatch(/available: ECONNREFUSED\. Check /);
   });
 });

@@ -19,40 +19,38 @@ export type DatabaseFailure =
   | 'notMigrated';
 
 /**
- * The errors of connections that are open: the failure is that of the first pattern that matches one of Prisma's code
- * (https://pris.ly/d/errors), the SQLSTATE that PostgreSQL sent (appendix A of its manual), the code of Node.js, the kind of
- * Prisma's driver adapter, and the message. (See docs/decisions/0049.)
+ * The errors of connections that are open: the failure is that of the first pattern that matches the SQLSTATE that PostgreSQL sent
+ * (appendix A of its manual), the code of Node.js, the kind of Prisma's driver adapter, or the message. Prisma's own code is P2010
+ * for every raw query. (See docs/decisions/0049.)
  */
 const FAILURES: [DatabaseFailure, RegExp][] = [
   // PgBouncer has not passed the statement on, and pg-pool has not opened a connection.
   ['unreachable', /^(query_wait_timeout|pgbouncer cannot connect to server|server login )/],
   ['unreachable', /^Connection terminated due to connection timeout/],
   ['busy', /^timeout exceeded when trying to connect/],
-  ['notMigrated', /^(P2021|P2022|42P01|42703)$/],
+  ['notMigrated', /^(42P01|42703)$/],
   ['cancelled', /^57014$/],
   ['locked', /^(55P03|55006)$/],
   // PostgreSQL or a worker of Citus ended the session, possibly after it had committed.
-  ['interrupted', /^(P1008|P1017|0800[0367]|08P01|25P0[34]|40003|57P0[125])$/],
+  ['interrupted', /^(0800[0367]|08P01|25P0[34]|40003|57P0[125])$/],
   // Citus lost a worker: its own message, and those of libpq; its code is XX000.
   [
     'interrupted',
     /^(failure on connection marked as essential|server closed the connection|could not (receive|send) data|SSL (connection|SYSCALL|error)|(no )?connection (not open|to the))/,
   ],
-  ['conflict', /^(P2034|40...)$/],
+  ['conflict', /^40...$/],
   // 25006: a read-only standby; 28…: wrong password; 3D000: no such database; 53300: too many connections; 57P03: the server is
   // starting or stopping.
-  ['unreachable', /^(P1\d{3}|P2024|P2028|P2037|08...|25006|28...|3D000|53300|57P03)$/],
+  ['unreachable', /^(08...|25006|28...|3D000|53300|57P03)$/],
   // 53…: out of memory or disk; 57…: an operator intervened; 58…: the disk failed. An ERROR undoes the statement. FATAL and PANIC
   // end the session, perhaps after a commit; servers translate these words, so any other counts as one of them.
   ['unreachable', /^ERROR (53...|57...|58...)$/],
   ['interrupted', /^(53...|57...|58...)$|^(FATAL|PANIC) /],
-  // Only opening a connection fails like this.
-  ['unreachable', /^(DatabaseNotReachable|ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/],
   // The network or TLS failed, for pg (whose messages have no code), Node.js and the adapter. Not errors of files.
   ['interrupted', /^(Connection terminated|Client (has encountered a connection error|was closed)|Query read timeout)/],
   ['interrupted', /^E(CONNRESET|CONNABORTED|PIPE|TIMEDOUT|(HOST|NET)(UNREACH|DOWN)|NETRESET|NOTCONN|NOBUFS|PROTO)$/],
   ['interrupted', /^ERR_(SSL|TLS|SOCKET)_\w+$/],
-  ['interrupted', /^(ConnectionClosed|SocketTimeout|TlsConnectionError)$/],
+  ['interrupted', /^(ConnectionClosed|SocketTimeout)$/],
 ];
 
 /** No statement was sent, or only one that changes nothing. */
@@ -95,11 +93,7 @@ export const classifyDatabaseError = (error: unknown): DatabaseFailure | undefin
 
 const hasCode = (pattern: RegExp) => (error: unknown) => errorCodes(error).some((code) => pattern.test(code));
 
-/**
- * By the code, Prisma's or PostgreSQL's, because Prisma's column names are unreliable
- * (https://github.com/prisma/prisma/issues/28953).
- */
-export const isUniqueViolation = hasCode(/^(P2002|23505)$/);
+export const isUniqueViolation = hasCode(/^23505$/);
 
 /**
  * PostgreSQL canceled a statement after `statement_timeout` (57014, as for pg_cancel_backend), or ended the session after

@@ -143,7 +143,7 @@ class KeepingPool extends Pool {
       try {
         return await this.connect();
       } catch (error) {
-        if (!isOutOfConnections(error) || this.#open.size === 0 || this.ending) throw error;
+        if (!isOutOfConnections(error) || this.#open.size === 0) throw error;
         this.options.max = this.#open.size;
         clearTimeout(this.#pause);
         this.#pause = setTimeout(() => {

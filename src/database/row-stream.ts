@@ -68,7 +68,8 @@ export const openRowStream = async <Row extends unknown[]>(
     },
     // Closes the connection, because PostgreSQL would otherwise send all other rows first.
     destroy: (error, done) => {
-      setSilenceTimeout(client, 0);
+      // For a PostgreSQL that hangs.
+      setSilenceTimeout(client, silenceTimeout);
       socket.resume();
       client.end(() => {});
       done(error);

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
 import { type RequestHandler, Router } from 'express';
-import { errors } from '../errors.ts';
 import { addGet } from '../http/handle-error.ts';
 import { createFixedContent } from '../http/preconditions.ts';
 import { sendJson } from '../http/send-json.ts';
@@ -43,11 +42,6 @@ export const addDocumentationRoutes = (router: Router, options: DocumentationRou
   serve('/docs/errors', '.html', renderErrorPage(basePath));
   for (const file of FILES) serve(`/docs/${basename(file)}`, extname(file), readFileSync(file));
   for (const path of ['/docs', '/docs/errors']) addGet(router, `${path}/`, redirectTo(`../${basename(path)}`));
-  addGet(router, '/docs/errors/:code', (request, response, next) => {
-    const error = Object.values(errors).find(({ code }) => `${code}` === request.params.code);
-    if (error) redirectTo(`../errors#${error.code}`)(request, response, next);
-    else next('route');
-  });
 };
 
 /** The main paths of the service, by name. `basePath` has no trailing slash. */

@@ -56,8 +56,6 @@ export const createExports = ({ database, limits, requireScope, watchRequest, tr
       if (request.method === 'HEAD') return void pieces.destroy();
       response.locals.progress = progress;
       response.setTimeout(stallTimeout);
-      // Also while the client reads nothing.
-      pieces.once('error', (error) => ending.abort(error));
       // Unlike `pipeline`, leaves the response to the error handler, which logs the error and closes the connection
       // without the last chunk (RFC 9112 §7.1), so that the client detects the incomplete response.
       for await (const piece of pieces) if (!response.write(piece)) await once(response, 'drain', { signal });

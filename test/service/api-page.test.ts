@@ -61,17 +61,6 @@ describe.each(['', '/api/v1'])('the API page with the base path "%s"', (basePath
     }
   });
 
-  test('redirects from the path of an error to its section', async () => {
-    for (const { code } of Object.values(errors)) {
-      const path = `${basePath}/docs/errors/${code}`;
-      const { status, headers } = await service.agent.get(path).redirects(0);
-      expect([status, follow(path, headers.location)]).toEqual([308, `${basePath}/docs/errors#${code}`]);
-    }
-    for (const name of ['1', '1004x', '01004', 'idTaken']) {
-      expect((await service.agent.get(`${basePath}/docs/errors/${name}`)).body.error).toBe(1200);
-    }
-  });
-
   test('links on the error page lead to existing pages', async () => {
     const { text } = await service.agent.get(`${basePath}/docs/errors`);
     const links = [...text.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => follow(`${basePath}/docs/errors`, link));

@@ -33,7 +33,6 @@ const responses = {
   '/': { 200: respond({}, { 'application/json': { schema: index } }), 302: respond(required('Location')) },
   '/docs': page,
   '/docs/errors': page,
-  '/docs/errors/{code}': { 308: respond(required('Location')) },
   '/docs/{file}': {
     200: respond(required('ETag'), { 'text/css': text, 'text/javascript': text, 'image/svg+xml': text }),
     304: respond(required('ETag')),

@@ -45,7 +45,7 @@ describeUnless(browserObstacle, 'the API page in a browser', () => {
     await page.close();
   });
 
-  test.each(['/docs/errors', '/docs/errors/1003'])('%s is accessible and links to the API page', async (path) => {
+  test.each(['/docs/errors', '/docs/errors#1003'])('%s is accessible and links to the API page', async (path) => {
     for (const options of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, PHONE] as const) {
       const { page, complaints, elsewhere } = await openPage(browser, `${service.baseUrl}${path}`, options);
       const barColour = await page.evaluate("getComputedStyle(document.querySelector('header')).backgroundColor");

@@ -68,7 +68,7 @@ describeUnless(browserObstacle, 'pages and their pictures', () => {
       await page.close();
     });
 
-    test.each(['/docs/errors', '/docs/errors/1003'])('%s does not scroll sideways', async (path) => {
+    test.each(['/docs/errors', '/docs/errors#1003'])('%s does not scroll sideways', async (path) => {
       const { page } = await openPage(browser, `${service.baseUrl}${path}`, { viewport });
       await expectNoScrolling(page);
       await page.close();
