@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { Request } from 'express';
+import { createHttpServer } from '../server/http-server.ts';
 import { streamBody } from './stream-body.ts';
 
 const start = (options: { isCompressed?: boolean } = {}) => {
@@ -17,6 +18,12 @@ test('a body fails at once if the signal is aborted while its last piece is used
   expect(String((await body.next()).value)).toBe('piece');
   stopping.abort(new Error('Stopping'));
   await expect(body.next()).rejects.toThrow('Stopping');
+}, 5000);
+
+test('a body fails at once if its client left before it is read', async () => {
+  const signal = AbortSignal.abort(new Error('gone'));
+  const request = Object.assign(new Readable({ read: () => {} }), { socket: { resume: () => {} } });
+  await expect(streamBody(request as unknown as Request, { signal }).next()).rejects.toThrow('gone');
 }, 5000);
 
 test.each([
@@ -139,3 +146,23 @@ test('a pending read ends when the body is no longer wanted', async () => {
   await body.return?.();
   expect(await pending).toEqual({ done: true, value: undefined });
 });
+
+test('a body that came faster than it was read arrives whole once it is read', async () => {
+  const server = createHttpServer({
+    requestTimeout: 60_000,
+    handler: async (request, response) => {
+      const body = streamBody(request as Request, { signal: new AbortController().signal });
+      while (!request.isPaused()) await setImmediate();
+      // Until its socket is paused, too.
+      await setTimeout(500);
+      let size = 0;
+      for await (const piece of body) size += piece.length;
+      response.setHeader('Connection', 'close');
+      response.end(`${size}`);
+    },
+  });
+  const port = await server.listen('127.0.0.1', 0);
+  const response = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: Buffer.alloc(20_000_000, 'x') });
+  expect(await response.text()).toBe('20000000');
+  await server.close({ delay: 0, timeout: 1000 });
+}, 20_000);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
-import { importQuerySchema, type PlantRow } from './import.ts';
+import { importQuerySchema, NO_ROWS, type PlantRow } from './import.ts';
 import { ImportInterruptedError } from './import-errors.ts';
 import { importPlants } from './import-plants.ts';
 
@@ -47,4 +47,14 @@ test('each slice has as many rows as fit, not only the first', async () => {
     cause: new Error('stored'),
   });
   expect(copied).toEqual([3, 3, 3, 1]);
+});
+
+test('a file without rows opens no session', async () => {
+  const read = async function* () {
+    yield [];
+  };
+  const open = () => Promise.reject(new Error('opened'));
+  const settings = { sessions: { open }, ending: new AbortController() };
+  const { message } = await importPlants(read, importQuerySchema.parse({}), settings);
+  expect(message).toBe(NO_ROWS);
 });

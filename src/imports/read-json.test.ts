@@ -8,12 +8,11 @@ const LIMIT = 2 ** 26;
 const read = async (pieces: AsyncIterable<Buffer>) =>
   (await Array.fromAsync(readRows(pieces, { format: 'json', maxLineBytes: LIMIT }))).flat();
 
-const rowsOf = (text: string) =>
-  read(
-    (async function* () {
-      yield Buffer.from(text);
-    })(),
-  );
+const once = async function* (text: string) {
+  yield Buffer.from(text);
+};
+
+const rowsOf = (text: string) => read(once(text));
 
 const parseArray = (text: string) => [...createElementReader(LIMIT)(text, true)].map(({ value }) => value);
 
@@ -63,6 +62,16 @@ describe('a JSON array', () => {
     expect(() => parseArray(text)).toThrow(message);
   });
 
+  test('whose end is wrong has the rows before', async () => {
+    const read: unknown[] = [];
+    const readAll = async () => {
+      for await (const rows of readRows(once('[{"id":"x","name":"Fir"},{]'), { format: 'json', maxLineBytes: LIMIT }))
+        read.push(...rows);
+    };
+    await expect(readAll()).rejects.toMatchObject({ code: 1000 });
+    expect(read).toMatchObject([{ line: 1, error: 1003 }]);
+  });
+
   test('may have any number of elements, but none of any number of values or levels', async () => {
     const shortest = Array.from({ length: 200_000 }, () => '{"id":1,"name":""}');
     expect(parseArray(`[${shortest}]`)).toHaveLength(200_000);
@@ -102,4 +111,19 @@ test('a line of NDJSON that is too long is not kept', () => {
   const piece = 'x'.repeat(2 ** 26);
   for (let count = 0; count < 9; count++) expect([...read(piece, false)]).toEqual([]);
   expect([...read('\n', true)]).toMatchObject([{ line: 1, error: 1002 }]);
+});
+
+test.each([
+  [
+    'a JSON array with an element on each line',
+    '[\n{"id":1,"name":"Fir"},\n{"id":2,"name":"Yew"}\n]\n',
+    'a JSON array',
+  ],
+  ['one whose first line has an element', '[{"id":1,"name":"Fir"},\n{"id":2,"name":"Yew"}]\n', 'a JSON array'],
+  ['CSV', 'id,name\n17,Fir\n', '--format csv'],
+  ['CSV of a spreadsheet', '"Name";"Id"\r\n"Fir";17\r\n', '--format csv'],
+  ['UTF-16 without a byte order mark', '{\0"\0i\0d\0"\0:\x001\0}\0\n\0', 'utf-16le'],
+])('NDJSON is not %s, of which no row or only the last would be right', (_title, text, advice) => {
+  const readLines = () => [...createNdjsonReader({ maxLineBytes: LIMIT })(text, true)];
+  expect(readLines).toThrow(expect.objectContaining({ code: 1000, message: expect.stringContaining(advice) }));
 });

@@ -121,30 +121,6 @@ test('CSV has the same rows on the same lines, whichever line ends it has and wh
   );
 });
 
-test.each(['id,name', '"id";"name"', 'NAME\tid'])(
-  'CSV is no NDJSON, of which every line would fail: %j',
-  async (header) => {
-    const wrong = { code: 1000, message: expect.stringContaining('--format csv') };
-    await expect(ndjson(`${header}\r\n17,Fir\r\n`)).rejects.toMatchObject(wrong);
-  },
-);
-
-test.each([
-  '[\n{"id":1,"name":"Fir"},\n{"id":2,"name":"Yew"}\n]\n',
-  '[{"id":1,"name":"Fir"},\n{"id":2,"name":"Yew"}]\n',
-])(
-  'a JSON array with an element on each line is no NDJSON, of which only the last line would be stored: %j',
-  async (array) => {
-    const wrong = { code: 1000, message: expect.stringContaining('a JSON array') };
-    await expect(ndjson(array)).rejects.toMatchObject(wrong);
-  },
-);
-
-test('NDJSON in UTF-16 without a byte order mark is named', async () => {
-  const utf16 = Buffer.from('{"id":1,"name":"Fir"}\n', 'utf16le').toString();
-  await expect(ndjson(utf16)).rejects.toMatchObject({ code: 1000, message: expect.stringContaining('utf-16le') });
-});
-
 test.each<[string, 'csv' | 'ndjson', (id: number) => string, string]>([
   ['NDJSON', 'ndjson', (id) => `{"id":${id},"name":"Fir"}\n`, ''],
   ['CSV', 'csv', (id) => `${id},Fir\n`, 'id,name\n'],

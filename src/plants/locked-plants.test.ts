@@ -147,6 +147,18 @@ test('another error of the first attempt, or its success, is the outcome', async
   expect(await create().retry(1n, Promise.reject(timeout()), write)).toBe('again');
 });
 
+test('while writes wait for many plants, a statement that was cancelled is tried again, because its short lock timeout may look so', async () => {
+  const cancelled = Object.assign(new Error('canceling statement due to user request'), { code: '57014' });
+  const locked = create({ batches: 1 });
+  const write = { bytes: 0, timeLeft: () => 10_000, send: async () => 'again' };
+  await expect(locked.retry(3n, Promise.reject(cancelled), write)).rejects.toBe(cancelled);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const waiting = [1n, 2n].map((id) => locked.retry(id, undefined, { ...write, send: () => promise }));
+  expect(await locked.retry(3n, Promise.reject(cancelled), write)).toBe('again');
+  resolve('free');
+  await Promise.all(waiting);
+});
+
 test('a write that was never sent before its deadline is 1500: its outcome is known', async () => {
   // Time passes only when the test says so.
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });

@@ -6,6 +6,15 @@ import { answerOf, counts, lines, numbered, useImports } from '../../support/use
 const client = useImports();
 const { importPlants, openImport, count } = client;
 
+test('lists a taken row and rows that the database rejects once each, the first in the order of lines', async () => {
+  await client.start();
+  await client.service.post({ id: 1, name: 'Fir' });
+  await client.service.database.query("ALTER TABLE plants ADD CONSTRAINT no_weeds CHECK (name <> 'weed')");
+  const weeds = [2, 3, 4].map((id) => ({ id, name: 'weed' }));
+  const { status, body } = await importPlants(lines({ id: 1, name: 'Yew' }, ...weeds), { query: '?maxErrors=2' });
+  expect([status, body]).toMatchObject([400, { errors: [{ line: 1 }, { line: 2 }, { line: 3 }], stoppedAt: 3 }]);
+});
+
 describe('atomic', () => {
   test('stores all rows', async () => {
     const { status, body } = await importPlants(numbered(1, 10_000), { query: '?atomic=true' });

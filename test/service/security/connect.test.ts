@@ -95,3 +95,13 @@ test('CONNECT behind a response that closes the connection is discarded', async 
   expect(await exchangeBytes({ port: port(), bytes })).toMatchObject([{ status: 401 }]);
   await expectQuickStop();
 });
+
+test('clients that reset their connections after CONNECT end nothing else', async () => {
+  service = await startPatient();
+  for (let count = 0; count < 10; count++) {
+    const socket = await open(TUNNEL, 'x'.repeat(count * 20_000));
+    socket.resetAndDestroy();
+    // Jest fails on an uncaught exception, which would end the process.
+    expect((await fetch(`${service.baseUrl}/livez`)).status).toBe(200);
+  }
+});
