@@ -49,7 +49,7 @@ const updateRole = async () => {
   }
 };
 
-await updateRole().catch(({ message, code, hint }) => {
-  process.stderr.write(`${message || code}${hint ? `\n${hint}` : ''}\n`);
+await updateRole().catch(({ message, code, detail, hint }) => {
+  process.stderr.write(`${[message || code, detail, hint].filter(Boolean).join('\n')}\n`);
   process.exitCode = 1;
 });

@@ -32,7 +32,7 @@ const notes: Record<string, string[]> = {
   ],
 };
 
-const INTRODUCTION = `In a clone, run \`npx plant-store\`; in the image, \`plant-store\` is the command. On other machines,
+const INTRODUCTION = `In the top folder of a clone, run \`npx plant-store\`; in the image, \`plant-store\` is the command. On other machines,
 [install it](../how-to/install-the-command-line.md): there, npx would look for a package of that name in the registry, which anybody could have
 put there. The commands read the same [settings](configuration.md) as the service, from the environment and \`.env\`, and work on the same
 database. With \`--url\` some of them work with [a service elsewhere](../how-to/use-a-remote-service.md).`;

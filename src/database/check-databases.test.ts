@@ -9,6 +9,7 @@ const found = (facts: Partial<DatabaseFacts>, url = URL) => {
     role: 'garden',
     login: 'garden',
     mayCreateTemporary: true,
+    mayNoteUses: true,
     ignoresCase: true,
     isolation: 'read committed',
     tables: { plants: 'public' },
@@ -33,6 +34,11 @@ test.each([
   ['a pooler that its URL does not name', [found({ statementTimeout: 0 })], [expect.stringMatching(/pgbouncer=true/)]],
   ['none if the URL sets the time limit', [found({ statementTimeout: 7 }, `${URL}?statement_timeout=7`)], []],
   ['no temporary tables', [found({}, POOLER), found({ mayCreateTemporary: false })], [TEMPORARY]],
+  [
+    'tokens whose uses cannot be noted',
+    [found({ mayNoteUses: false })],
+    ['token list shows no last uses: GRANT UPDATE (last_used_at) ON tokens TO "garden"'],
+  ],
   [
     'parameters of other drivers',
     [found({}, `${URL}?channel_binding=require&sslmode=require&connection_limit=5&connection_limit=6`)],

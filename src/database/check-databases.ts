@@ -131,6 +131,8 @@ export const findObstacles = (
       ? 'imports need DIRECT_URL, a URL of PostgreSQL without a pooler'
       : forImports?.facts?.mayCreateTemporary === false &&
         `imports need the privilege TEMPORARY: GRANT TEMPORARY ON DATABASE … TO ${escapeIdentifier(forImports.facts.role)}`,
+    facts?.mayNoteUses === false &&
+      `token list shows no last uses: GRANT UPDATE (last_used_at) ON tokens TO ${escapeIdentifier(facts.role)}`,
     facts?.ignoresCase === false
       ? 'searches by name take É and é, or I and i, for different letters, because of the locale of the database. Move the plants to ' +
         "one with another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'"

@@ -72,6 +72,8 @@ export type DatabaseFacts = {
   lockTimeout: number;
   /** Imports need it. */
   mayCreateTemporary: boolean;
+  /** The last uses of tokens. Null: there is no table of them. */
+  mayNoteUses: boolean | null;
   /** See `DURABILITY`. */
   weaknesses: string;
 };
@@ -98,6 +100,7 @@ const FACTS = `
     (SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout') AS "statementTimeout",
     (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS "lockTimeout",
     has_database_privilege(current_database(), 'TEMPORARY') AS "mayCreateTemporary",
+    has_any_column_privilege(to_regclass('tokens'), 'UPDATE') AS "mayNoteUses",
     ${DURABILITY}`;
 
 export const readFacts = async (client: Client): Promise<DatabaseFacts> =>
