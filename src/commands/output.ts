@@ -56,7 +56,7 @@ export const showProgress = (read: (seconds: number) => string, output: Output =
     const text = read((performance.now() - startedAt) / 1000);
     output.write(isTTY ? `${CLEAR_LINE}${text.slice(0, (output.columns ?? 80) - 1)}` : `${text}\n`);
   };
-  const timer = setInterval(show, isTTY ? TERMINAL_INTERVAL : LINE_INTERVAL).unref();
+  const timer = setInterval(show, isTTY ? TERMINAL_INTERVAL : LINE_INTERVAL);
   return {
     [Symbol.dispose]: () => {
       clearInterval(timer);

@@ -77,7 +77,7 @@ export const send = async ({ url, token, agent }: RemoteService, request: Remote
   const upload = async () => {
     for await (const piece of body?.(uploading.signal) ?? []) {
       if (!outgoing.write(piece)) await once(outgoing, 'drain', { signal: uploading.signal }).catch(() => {});
-      if (outgoing.destroyed || uploading.signal.aborted) return;
+      if (uploading.signal.aborted) return;
     }
     outgoing.end();
   };

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { sessionUrl } from './database-url.ts';
 
-test('settings come behind the options of the URL, so that they take precedence, and ?schema= behind both', () => {
-  const url = sessionUrl('postgresql://h/d?options=-c%20search_path%3Dother&schema=own', { DateStyle: 'ISO' });
+test('?schema= comes behind the options of the URL, so that it takes precedence', () => {
+  const url = sessionUrl('postgresql://h/d?options=-c%20search_path%3Dother&schema=own');
   const { searchParams } = new URL(url);
-  expect(searchParams.get('options')).toBe('-c search_path=other -c DateStyle=ISO -c search_path="own"');
+  expect(searchParams.get('options')).toBe('-c search_path=other -c search_path="own"');
   expect(searchParams.has('schema')).toBe(false);
 });
 

@@ -38,16 +38,15 @@ export const namedSchema = (url: string): string | undefined => URL.parse(url)?.
  * which becomes the only schema of the session's search path. Through a pooler a session has no settings; see
  * `assertNoPooledSchema`.
  */
-export const sessionUrl = (url: string, settings: Record<string, string> = {}): string => {
+export const sessionUrl = (url: string): string => {
   const result = new URL(url);
   if (!result.searchParams.has('application_name')) result.searchParams.set('application_name', 'plant-store');
   if (isPooled(url)) return result.href;
   const schema = namedSchema(url);
-  const all = { ...settings, ...(schema && { search_path: escapeIdentifier(schema) }) };
-  const options = Object.entries(all).map(([name, value]) => `-c ${name}=${escapeOption(value)}`);
   const own = result.searchParams.get('options') ?? '';
   result.searchParams.delete('schema');
-  if (options.length > 0) result.searchParams.set('options', [own, ...options].join(' ').trim());
+  if (schema)
+    result.searchParams.set('options', `${own} -c search_path=${escapeOption(escapeIdentifier(schema))}`.trim());
   return result.href;
 };
 

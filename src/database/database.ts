@@ -263,7 +263,7 @@ const nameOf = ({ sql }: { sql: string }): string => /^\s*\/\* (\w+) \*\//.exec(
  * condition for very expensive.
  * @param isUnnamed the statement has neither, as on Citus, where the condition makes every plan slower
  */
-export const parsedOnce = (name: string, isUnnamed = false): { label: Prisma.Sql; plannedEachTime: Prisma.Sql } =>
+export const parsedOnce = (name: string, isUnnamed: boolean): { label: Prisma.Sql; plannedEachTime: Prisma.Sql } =>
   isUnnamed
     ? { label: Prisma.empty, plannedEachTime: Prisma.sql`TRUE` }
     : { label: Prisma.raw(`/* ${name} */`), plannedEachTime: Prisma.sql`(${true} OR ${EXPENSIVE})` };

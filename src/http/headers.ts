@@ -64,12 +64,12 @@ const EXPOSED_HEADERS =
  * Allows pages of these origins to use the service from a browser (https://fetch.spec.whatwg.org/#http-cors-protocol).
  * Credentials are not allowed: the page must send a token itself.
  */
-export const createCors = ({ origins }: { origins: readonly string[] }): RequestHandler => {
-  const allowed = new Set(origins);
-  return (request, response, next) => {
+export const createCors =
+  ({ origins }: { origins: readonly string[] }): RequestHandler =>
+  (request, response, next) => {
     response.vary('Origin');
     const { origin, 'access-control-request-method': preflight } = request.headers;
-    if (origin === undefined || !allowed.has(origin)) return next();
+    if (origin === undefined || !origins.includes(origin)) return next();
     response.setHeader('Access-Control-Allow-Origin', origin);
     if (request.method !== 'OPTIONS' || preflight === undefined) {
       response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
@@ -83,4 +83,3 @@ export const createCors = ({ origins }: { origins: readonly string[] }): Request
     });
     response.status(204).end();
   };
-};

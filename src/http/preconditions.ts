@@ -31,16 +31,16 @@ const tagsOf = (list?: string): string[] | '*' | undefined => {
 };
 
 /** An entity tag between commas. The tag itself may contain commas. */
-const MEMBER = /(?<=^|,)[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/g;
+const MEMBER = /(?<=^|,)[ \t]*((?:W\/)?"[^"]*")[ \t]*(?=,|$)/g;
 
 /** `type`: a media type or a file extension. */
-type FixedContent = { type: string; body: string | Buffer; headers?: Record<string, string> };
+type FixedContent = { type: string; body: string | Buffer; headers: Record<string, string> };
 
 /**
  * Responds with content that is fixed while the process runs. Clients may cache it, but must revalidate it with its
  * ETag, because another release may serve the same URL: 304 if it is unchanged (RFC 9110 §15.4.5).
  */
-export const createFixedContent = ({ type, body, headers = {} }: FixedContent): RequestHandler => {
+export const createFixedContent = ({ type, body, headers }: FixedContent): RequestHandler => {
   const bytes = Buffer.from(body);
   const tag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
   return (request, response) => {

@@ -205,7 +205,7 @@ const createRemoteKeys = (url: string, logger: Pick<Logger, 'warn'>) => {
 };
 
 /** Reads a response whole. The timeout of its request applies. @throws {Error} its status is not 200, or it is too large */
-const readUpTo = async (limit: number, { body, status, headers }: Response, shownUrl: string): Promise<Response> => {
+const readUpTo = async (limit: number, { body, status }: Response, shownUrl: string): Promise<Response> => {
   if (status !== 200) {
     await body?.cancel();
     throw new Error(`the status of ${shownUrl} is ${status}, not 200`);
@@ -218,7 +218,7 @@ const readUpTo = async (limit: number, { body, status, headers }: Response, show
     if (size > limit) throw new Error(`the response of ${shownUrl} has more than ${limit} bytes`);
     pieces.push(piece);
   }
-  return new Response(Buffer.concat(pieces), { headers });
+  return new Response(Buffer.concat(pieces));
 };
 
 const isTokensFault = (error: unknown) =>

@@ -45,7 +45,7 @@ export const createRequireScope = ({ verifyToken, rateLimit }: RequireScopeOptio
 };
 
 const bearerToken = (request: Request): string | undefined =>
-  /^Bearer +(\S.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trimEnd();
+  /^Bearer +(\S.*)$/i.exec(request.headers.authorization ?? '')?.[1];
 
 /** The header lists all scopes that the operation requires (RFC 6750 §3.1); the message lists the missing ones. */
 const scopeMissing = (missing: Scope[], required: Scope[]) =>

@@ -47,7 +47,7 @@ export const createTokenRepository = ({ database }: { database: Database }) => {
       try {
         await database.$executeRaw`
           INSERT INTO tokens (name, hash, scopes, created_at, expires_at)
-          VALUES (${name}, decode(${hashTokenText(text)}, 'hex'), ${[...scopes]}::text[], now(),
+          VALUES (${name}, decode(${hashTokenText(text)}, 'hex'), ${scopes}::text[], now(),
             to_timestamp(${expiresAt?.getTime() ?? null}::float8 / 1000))`;
       } catch (error) {
         if (isUniqueViolation(error)) throw new OperationalError(`A token named "${name}" already exists.`);
