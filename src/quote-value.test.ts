@@ -12,6 +12,8 @@ describe('quoteValue', () => {
     ['x'.repeat(60), `"${'x'.repeat(60)}"`],
     ['x'.repeat(1_000_000), `"${'x'.repeat(60)}"… (1,000,000 characters)`],
     [`${'x'.repeat(59)}🌲`, `"${'x'.repeat(59)}\\ud83c"… (61 characters)`],
+    ['\0'.repeat(60), `"${'\\u0000'.repeat(18)}"… (60 characters)`],
+    ['\u2066', '"\\u2066"'],
     [1.5, '1.5'],
     [2 ** 64, 'about 1.84e+19'],
     [Number.POSITIVE_INFINITY, 'a number of more than 308 digits'],

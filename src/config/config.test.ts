@@ -103,6 +103,11 @@ describe('readConfig', () => {
     },
   );
 
+  test('a collector may be an IPv6 address without a scheme', () => {
+    const { tracing } = readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: '[::1]:4318' });
+    expect(tracing?.url).toBe('http://[::1]:4318/v1/traces');
+  });
+
   test.each([{ OTEL_SDK_DISABLED: 'True' }, { OTEL_TRACES_EXPORTER: 'none' }])(
     'without traces, the collector may be anything: %j',
     (environment) => {
@@ -130,7 +135,10 @@ describe('readConfig', () => {
     ['BODY_LIMIT', ['0', '4194305', '268435456', '1MB']],
     ['NODE_ENV', ['prod', 'Production']],
     ['METRICS_PORT', ['-1', '65536', 'off']],
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', ['grpc://collector', 'collector', 'localhost:4318/v1/traces']],
+    [
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      ['grpc://collector', 'collector', 'localhost:4318/v1/traces', 'http://collector:65536'],
+    ],
     ['DIRECT_URL', ['localhost', 'postgres://localhost/x?pgbouncer=true']],
     ['DATABASE_URL', ['localhost', 'mysql://localhost/x', 'postgres//x', 'postgres://localhost/x?pgbouncer=1']],
     [
@@ -152,7 +160,17 @@ describe('readConfig', () => {
     ['TRUST_PROXY', ['10', '-1', 'true', '10.0.0.0/33', '10.0.0/8', '::/0', 'loopback,', '10.0.0.1/8/8']],
     [
       'TRUST_PROXY',
-      ['10.0.0.0/0', '10.0.1', '010.0.0.1', '0x0a.0.0.1', '::/129', '[::1]', '10.0.0.0/-1', '10.0.0.256'],
+      [
+        '10.0.0.0/0',
+        '10.0.0.0/00',
+        '10.0.1',
+        '010.0.0.1',
+        '0x0a.0.0.1',
+        '::/129',
+        '[::1]',
+        '10.0.0.0/-1',
+        '10.0.0.256',
+      ],
     ],
     [
       'CORS_ORIGINS',
@@ -247,6 +265,9 @@ describe('readConfig', () => {
       audience: 'b',
       jwksUrl: 'https://a/keys',
     });
+    expect(readConfig({ ...provider, AUTH_JWKS_URL: 'http://[::1]:8080/keys' }).identityProvider?.jwksUrl).toBe(
+      'http://[::1]:8080/keys',
+    );
     expect(readConfig({}).identityProvider).toBeUndefined();
     expect(message({ ...provider, AUTH_AUDIENCE: '' })).toMatch(
       /:\nAUTH_AUDIENCE is not set and .+, because AUTH_ISSUER and AUTH_JWKS_URL are set$/,

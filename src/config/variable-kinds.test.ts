@@ -59,6 +59,7 @@ describe('databaseUrl', () => {
   test.each([
     '?SSLMODE=verify-full',
     '?sslmode=',
+    '?sslrootcert=',
     '?sslmode=verify_full',
     '?a=b&sslRootCert=/a.crt',
     '?ssl-mode=REQUIRED',

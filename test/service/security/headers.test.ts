@@ -68,6 +68,12 @@ describe('with CORS_ORIGINS', () => {
     expect(headers).not.toHaveProperty('access-control-allow-credentials');
   });
 
+  test('a POST that has a header of a preflight is carried out', async () => {
+    const plant = { id: 4711, name: 'Fir' };
+    const sent = await withCors.post(plant, { Origin: GOOD, 'Access-Control-Request-Method': 'POST' });
+    expect([sent.status, sent.body]).toEqual([200, { name: 'Fir' }]);
+  });
+
   test('a preflight may ask for any header, such as those of OpenTelemetry and Sentry', async () => {
     const asked = 'authorization,baggage,sentry-trace,x-b3-traceid';
     const { headers } = await preflight(withCors, GOOD).set('Access-Control-Request-Headers', asked);

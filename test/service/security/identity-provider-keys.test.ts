@@ -103,6 +103,17 @@ describe('the keys of the identity provider', () => {
     expect(service.log).toContainEqual(expect.objectContaining({ reason: expect.stringContaining('"exp"') }));
   });
 
+  test('wrong signatures cause a request for the keys at most every 30 seconds', async () => {
+    expect((await send(await key.sign())).status).toBe(200);
+    const evil = await provider.addKey('evil', { published: false });
+    passTime(6000);
+    expect((await send(await evil.sign({}, { kid: '2026-11' }))).status).toBe(401);
+    expect(provider.state.requests).toHaveLength(1);
+    passTime(25_000);
+    expect((await send(await evil.sign({}, { kid: '2026-11' }))).status).toBe(401);
+    expect(provider.state.requests).toHaveLength(2);
+  });
+
   test('wrong signatures while the provider does not respond: 401, and one line in five seconds says why', async () => {
     const evil = await provider.addKey('evil', { published: false });
     expect((await send(await key.sign())).status).toBe(200);

@@ -153,10 +153,8 @@ describe('the log says why a token was refused', () => {
   });
 
   test('also if it has no scope, with the claims that could have one', async () => {
-    expect((await send(await key.sign({ scope: 'store/plants:write', roles: ['gardener'] }))).status).toBe(403);
-    expect(service.log).toContainEqual(
-      expect.objectContaining({ token: 'jwt:alice', claims: '{"scope":"store/plants:write","roles":["gardener"]}' }),
-    );
+    expect((await send(await key.sign({ scope: 'store/plants:write' }))).status).toBe(403);
+    expect(service.log).toContainEqual(expect.objectContaining({ claims: '{"scope":"store/plants:write"}' }));
   });
 
   test('and whose it is, if its signature is right', async () => {
