@@ -89,6 +89,7 @@ describe('a database that cannot be reached', () => {
       /^The connection to the database was lost, so it is unknown whether anything was changed: read EHOSTUNREACH\. Check /,
     );
   });
+
   test('gives the code if Node.js tried several addresses', () => {
     const error = toConnectError(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }));
     expect(explainError(error, () => readConfig({ DATABASE_URL }))).toMatch(/available: ECONNREFUSED\. Check /);

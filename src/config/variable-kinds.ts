@@ -120,11 +120,11 @@ export const databaseUrl = ({ mayBePooled }: { mayBePooled: boolean }) =>
     .transform((text) => new URL(withCertificate(withSystemAuthorities(text))).href)
     .optional()
     .describe(
-      `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? ', of a pooler with ?pgbouncer=true' : ', without pgbouncer=true'}. In the user and ` +
+      `a URL such as postgresql://user:password@host:5432/database${mayBePooled ? '' : ', without pgbouncer=true'}. In the user and ` +
         'the password, characters such as / ? # % @ and spaces must be percent-encoded (/ is %2F, @ is %40); the name of the database has ' +
         'none of / ? # @. There must be one host, no service and no target_session_attrs: for several servers, use an address that leads ' +
         'to the primary, such as that of a proxy. A schema is named by ?schema= (at most 63 bytes, and not pg_…), and TLS by ?sslmode=, in lower ' +
-        `case: ${SSL_MODES.join(', ')}`,
+        `case: ${SSL_MODES.join(', ')}${mayBePooled ? '; a pooler by ?pgbouncer=true, which may also be false' : ''}`,
     );
 
 /** A URL of a service that is called over HTTP. Platforms that export over gRPC set one without a scheme. */

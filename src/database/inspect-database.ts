@@ -49,7 +49,7 @@ export type DatabaseFacts = {
   /** One with which PostgreSQL does not keep or find exactly what it is given. */
   inexactSetting: 'array_nulls' | 'gin_fuzzy_search_limit' | null;
   role: string;
-  /** The role that has logged in, of which `role` may be another: its settings are those of the session. */
+  /** The role that has logged in, whose settings the session has; after SET ROLE, `role` is another. */
   login: string;
   searchPath: string;
   /** The first schema of the search path that exists. */

@@ -52,7 +52,7 @@ const SHOWN_PATH = 100;
 export const rejectUnknownPath: RequestHandler = ({ path }) => {
   const shown = path.length > SHOWN_PATH ? `${path.slice(0, SHOWN_PATH)}…` : path;
   const advice = /.\/$|\/\//.test(path)
-    ? ' The paths of operations do not end with a slash, or have two in a row.'
+    ? ' The paths of operations neither end with a slash nor have two in a row.'
     : '';
   throw new StoreError('pathUnknown', `There is nothing at ${shown}.${advice}`);
 };

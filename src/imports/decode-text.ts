@@ -19,7 +19,7 @@ const NO_TEXT: [start: string, message: string][] = [
   ['BZh91AY&SY', compressedWith('bzip2')],
 ];
 /** Of a text with NUL characters in its first line. */
-export const WIDE =
+export const NUL_CHARACTERS =
   'The first line has NUL characters, as in UTF-16. If the file is in utf-16le or utf-16be, state this encoding.';
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 

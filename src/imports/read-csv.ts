@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { StoreError } from '../errors.ts';
 import { MAX_INT64, MIN_INT64, plantSchema } from '../plants/plant.ts';
 import { quoteValue } from '../quote-value.ts';
-import { countLineEnds, WIDE } from './decode-text.ts';
+import { countLineEnds, NUL_CHARACTERS } from './decode-text.ts';
 import { type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
 
 /** A number that a spreadsheet has shortened, such as 1.23457E+18 or 1,23457E+18. */
@@ -144,7 +144,7 @@ const createCsvHead = (given?: string) => {
     skipEmptyRows(isLast);
     if (!isLast && text.length < MAX_HEAD && !LINE_END.test(text)) return undefined;
     const [row = '', content = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(text) ?? [];
-    if (content.includes('\0')) throw new StoreError('bodyNotJson', WIDE);
+    if (content.includes('\0')) throw new StoreError('bodyNotJson', NUL_CHARACTERS);
     const named = delimiterIn(content);
     if (named === undefined) return { delimiter: chosen ?? delimiterOf(content), line, text };
     return { delimiter: chosen ?? named, line: line + 1, text: text.slice(row.length) };

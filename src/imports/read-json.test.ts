@@ -115,7 +115,7 @@ test('a line of NDJSON that is too long is not kept', () => {
 
 test.each([
   [
-    'a JSON array with an element on each line',
+    'a JSON array with an element on each line, of which only the last would be stored',
     '[\n{"id":1,"name":"Fir"},\n{"id":2,"name":"Yew"}\n]\n',
     'a JSON array',
   ],
@@ -123,7 +123,7 @@ test.each([
   ['CSV', 'id,name\n17,Fir\n', '--format csv'],
   ['CSV of a spreadsheet', '"Name";"Id"\r\n"Fir";17\r\n', '--format csv'],
   ['UTF-16 without a byte order mark', '{\0"\0i\0d\0"\0:\x001\0}\0\n\0', 'utf-16le'],
-])('NDJSON is not %s, of which no row or only the last would be right', (_title, text, advice) => {
+])('NDJSON refuses %s as a whole', (_title, text, advice) => {
   const readLines = () => [...createNdjsonReader({ maxLineBytes: LIMIT })(text, true)];
   expect(readLines).toThrow(expect.objectContaining({ code: 1000, message: expect.stringContaining(advice) }));
 });

@@ -2,7 +2,7 @@ import { parseJsonText, splitElements } from '../bodies/exact-json.ts';
 import { StoreError } from '../errors.ts';
 import { newPlantSchema } from '../plants/plant.ts';
 import { formatCount } from '../quote-value.ts';
-import { WIDE } from './decode-text.ts';
+import { NUL_CHARACTERS } from './decode-text.ts';
 import { type ImportRow, LINE_ENDS_LOST, toRow } from './import.ts';
 
 /** How many blank lines to skip before looking at the clock. */
@@ -94,14 +94,14 @@ const LARGE_ARRAYS = " NDJSON may have any size: jq -c '.[]' converts a JSON arr
 export const arrayTooLarge = (limit: number) =>
   new StoreError('bodyTooLarge', `A JSON array must be at most ${formatCount(limit)} bytes.${LARGE_ARRAYS}`);
 
-/** How the first line of a file begins that is no NDJSON, so that all of its lines would fail, and what to do. */
+/** How the first line of a file begins that is no NDJSON, so that its lines would fail, and what to do. */
 const OTHER_FORMATS: [start: RegExp, message: string][] = [
   [/^\s*\[(.*,)?\s*$/, `The file is a JSON array, not NDJSON.${LARGE_ARRAYS}`],
   [
     /^"?(id|name|tag)"?[,;\t]/i,
     'The file is CSV, not NDJSON: send Content-Type: text/csv; on the command line, use --format csv.',
   ],
-  [/^.?\0/, WIDE],
+  [/^.?\0/, NUL_CHARACTERS],
 ];
 
 const NOT_AN_ARRAY =

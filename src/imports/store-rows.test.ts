@@ -9,7 +9,7 @@ const rows = { source: rowsAsValues([{ line: 1, plant: { id: 1n, name: 'Fir' } }
 test.each(['40001', '40P01', '55P03'])('a transaction that fails with %s is tried again', async (code) => {
   let tries = 0;
   const session = {
-    lockTimeout: 1000,
+    lockTimeout: 60_000,
     query: async (sql: string) => {
       if (sql === 'ROLLBACK') return { rows: [], rowCount: 0 };
       tries += 1;

@@ -83,11 +83,9 @@ export const createTracing = (options: TracingConfig & { logger: Logger }) => {
     traceStatement: createStatementTracing({ tracer }),
     traceBulk: createBulkTracing({ tracer }),
     stop: async (): Promise<void> => {
-      const sending = new AbortController();
       // The exporter's watch logs it.
       const sent = provider.shutdown().catch(() => {});
-      await Promise.race([sent, setTimeout(FLUSH_TIMEOUT, undefined, { signal: sending.signal })]);
-      sending.abort();
+      await Promise.race([sent, setTimeout(FLUSH_TIMEOUT, undefined, { ref: false })]);
     },
   };
 };
@@ -107,7 +105,7 @@ const createSampler = ({ sampler, argument }: TracingConfig['sampling'], warn: (
   return parentBased ? new ParentBasedSampler({ root }) : root;
 };
 
-/** Logs what OpenTelemetry warns of. It has one logger per process, as one handler of errors: the last service logs for all. */
+/** Logs what OpenTelemetry warns of. It has one logger and one error handler per process: the last service logs for all. */
 const logWarnings = (logger: Logger): void => {
   const log = (message: string) => logger.warn({ message }, 'tracing');
   diag.setLogger(

@@ -14,7 +14,7 @@ test('code 1200: no such path', async () => {
   expect(long.body.message).toBe(`There is nothing at /${'a'.repeat(99)}….`);
   const slash = await service.agent.get('/plants/');
   expect(slash.body.message).toBe(
-    'There is nothing at /plants/. The paths of operations do not end with a slash, or have two in a row.',
+    'There is nothing at /plants/. The paths of operations neither end with a slash nor have two in a row.',
   );
 });
 

@@ -148,7 +148,7 @@ describe('import and export with a service', () => {
     ['a.ndjson.gz', gzipSync(plantLines(3)).subarray(0, 30), 'unexpected end of file'],
     ['a.ndjson.gz', plantLines(3), 'incorrect header check'],
     ['a.ndjson.gz', Buffer.concat([gzipSync(plantLines(3)), Buffer.from('more text')]), 'incorrect header check'],
-    ['a.csv', Buffer.from('id,name\n1,T\xe4nnchen\n', 'latin1'), 'state it'],
+    ['a.csv', Buffer.from('id,name\n1,T\xe4nnchen\n', 'latin1'), 'convert the file to UTF-8'],
   ])('report at once that %s (%p) is broken: %s', async (name, bytes, said) => {
     writeFileSync(path(name), bytes);
     const { code, stderr } = await run(['import', path(name)]);
