@@ -78,8 +78,8 @@ const followLinks = async (server: Server): Promise<string[]> => {
     const response: Response = await server.get(next);
     await response.text();
     const link: string | undefined = /<([^>]*)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
-    // Relative to the URL of the page.
-    next = link && next.replace(/\?.*|$/, link);
+    const url: URL | undefined = link === undefined ? undefined : new URL(link, `http://store${next}`);
+    next = url && url.pathname + url.search;
   }
   return paths;
 };
