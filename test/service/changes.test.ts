@@ -1,6 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
-import { createChangeLines } from '../../src/changes/change-lines.ts';
 import { createSlot, readSlot } from '../../src/changes/slot.ts';
 import { createTcpProxy } from '../faults/tcp-proxy.ts';
 import { retryConnecting } from '../support/test-service.ts';
@@ -33,16 +32,6 @@ test.each(['DEFAULT', 'FULL'])(`${kinds}: REPLICA IDENTITY %s`, async (identity)
   await query('TRUNCATE plants');
   expect(await readLines(2)).toEqual([{ change: 'deleted', id: 2 }, { change: 'emptied' }]);
   await query('ALTER TABLE plants REPLICA IDENTITY DEFAULT');
-});
-
-test('a table may have an object id that is negative as a signed number', () => {
-  const toLines = createChangeLines(0xf0_00_00_01);
-  const oid = '\xf0\0\0\x01';
-  // Messages of pgoutput: a relation with one column, and an insert of the id 7 (manual, §54.9).
-  const relation = `R${oid}public\0plants\0d\0\x01\x01id\0\0\0\0\x14${'\xff'.repeat(4)}`;
-  const insert = `I${oid}N\0\x01b\0\0\0\x08${'\0'.repeat(7)}\x07`;
-  const lines = [relation, insert].map((message) => toLines(Buffer.from(message, 'latin1')));
-  expect(lines).toEqual(['', expect.stringContaining('"change":"created","id":7')]);
 });
 
 test('what is written when a reader is ended is confirmed, and does not come again', async () => {
