@@ -53,6 +53,11 @@ describe('CSV', () => {
         expect([plantsOf(read), read.map(({ line }) => line)]).toEqual([plants, [firstLine, firstLine + 1]]);
       }
     }
+    // A header that fills two lines of its cell.
+    for (const size of [1, 7, 1000]) {
+      const [row] = await csv(split('"My ""notes""\r\n(new)",id,name\r\nold,1,Fir'), [size]);
+      expect(row).toEqual({ line: 3, plant: { id: 1n, name: 'Fir' } });
+    }
     // One line without an end.
     expect(await csv(split('id,name'))).toEqual([]);
   });

@@ -108,8 +108,8 @@ const toCsvRow = ({ line, fields }: CsvRecord, columns: Columns): ImportRow =>
 const DELIMITERS = [',', ';', '\t'];
 /** The maximum number of characters to wait for the end of the header row. */
 const MAX_HEAD = 16_384;
-/** A CR at the end may be half of a CRLF. */
-const LINE_END = /\n|\r./s;
+/** Its text, which may have line ends in quotes, and its own line end. */
+const FIRST_ROW = /^((?:[^"\r\n]+|"[^"]*(?:"|$))*)(?:\r\n?|\n|$)/;
 
 /** Where records begin. `text`: what has arrived from there on. */
 type CsvStart = { delimiter: string; line: number; text: string };
@@ -142,8 +142,9 @@ const createCsvHead = (given?: string) => {
   return (piece: string, isLast: boolean): CsvStart | undefined => {
     text += piece;
     skipEmptyRows(isLast);
-    if (!isLast && text.length < MAX_HEAD && !LINE_END.test(text)) return undefined;
-    const [row = '', content = ''] = /^([^\r\n]*)(?:\r\n?|\n|$)/.exec(text) ?? [];
+    const [row = '', content = ''] = FIRST_ROW.exec(text) ?? [];
+    // A CR at the end may be half of a CRLF.
+    if (!isLast && text.length < MAX_HEAD && row.length === text.length) return undefined;
     if (content.includes('\0')) throw new StoreError('bodyNotJson', NUL_CHARACTERS);
     const named = delimiterIn(content);
     if (named === undefined) return { delimiter: chosen ?? delimiterOf(content), line, text };
