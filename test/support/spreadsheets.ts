@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** LibreOffice's numbers (https://help.libreoffice.org/latest/en-US/text/shared/guide/csv_params.html). */
@@ -36,25 +36,21 @@ Zeile 2",
 export const spreadsheetObstacle =
   spawnSync('soffice', ['--version']).error && 'soffice is not installed (Debian: libreoffice-calc-nogui)';
 
-/** Has LibreOffice save the files, which takes some seconds for each. */
+/** Has LibreOffice open and save the files, which takes some seconds for each. */
 export const saveSpreadsheets = (folder: string): void => {
   const profile = `-env:UserInstallation=${pathToFileURL(join(folder, 'profile'))}`;
-  // --outdir must follow --convert-to.
-  const convert = (file: string, format: string, ...options: string[]) =>
-    execFileSync('soffice', [profile, '--convert-to', format, '--outdir', folder, ...options, join(folder, file)]);
-  const open = (name: string, columns = '') => {
-    writeFileSync(join(folder, `${name}.csv`), SOURCE);
-    convert(`${name}.csv`, 'ods', `--infilter=${FILTER}:44,34,76,1${columns}`);
+  const source = join(folder, 'source', 'plants.csv');
+  mkdirSync(dirname(source));
+  writeFileSync(source, SOURCE);
+  const save = (name: string, tokens: string, columns = '') => {
+    const [from, to] = [`--infilter=${FILTER}:44,34,76,1${columns}`, `csv:${FILTER}:${tokens}`];
+    // --outdir must follow --convert-to.
+    execFileSync('soffice', [profile, from, '--convert-to', to, '--outdir', folder, source]);
+    renameSync(join(folder, 'plants.csv'), join(folder, name));
   };
-  const save = (spreadsheet: string, name: string, tokens: string) => {
-    convert(`${spreadsheet}.ods`, `csv:${FILTER}:${tokens}`);
-    renameSync(join(folder, `${spreadsheet}.csv`), join(folder, name));
-  };
-  open('numbers');
-  save('numbers', ROUNDED, '44,34,76,1');
+  save(ROUNDED, '44,34,76,1');
   // All columns are text.
-  open('texts', ',1/2/2/2/3/2');
-  for (const { name, filter } of SAVED) save('texts', name, filter);
+  for (const { name, filter } of SAVED) save(name, filter, ',1/2/2/2/3/2');
 };
 
 const FILTER = 'Text - txt - csv (StarCalc)';
