@@ -28,6 +28,6 @@ export default {
   randomize: true,
   // Tests create databases and start processes; some machines are slow. Jest ignores this in a project.
   testTimeout: 180_000,
-  // One at a time, for test:security, which judges how long others wait. The lanes override this.
+  // One at a time, for test:security, which judges memory and how long others wait. The lanes override this.
   maxWorkers: 1,
 };

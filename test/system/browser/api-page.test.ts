@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { openApiPage, shownAnswer } from '../../support/api-page.ts';
 import { browserObstacle, launchBrowser, openPage } from '../../support/browser.ts';
 import { describeUnless } from '../../support/skip.ts';
@@ -219,16 +219,16 @@ describeUnless(browserObstacle, 'the API page in a browser', () => {
     await page.close();
   });
 
-  test('axe finds no serious barriers, in light colours, dark ones and as narrow as a phone', async () => {
-    const { page, authorize, tryOut } = await open();
+  test.each<[string, BrowserContextOptions, ('light' | 'dark')[]]>([
+    ['in light and dark colours', {}, ['light', 'dark']],
+    ['on a phone', PHONE, ['light']],
+  ])('axe finds no serious barriers %s', async (_title, options, colorSchemes) => {
+    const { page, authorize, tryOut } = await open(options);
     const expectNoBarriers = async () => {
-      for (const colorScheme of ['light', 'dark'] as const) {
+      for (const colorScheme of colorSchemes) {
         await page.emulateMedia({ colorScheme });
         expect(await findBarriers(page)).toEqual([]);
       }
-      await page.setViewportSize(PHONE.viewport);
-      expect(await findBarriers(page)).toEqual([]);
-      await page.setViewportSize({ width: 1280, height: 800 });
     };
     await expectNoBarriers();
     await page.getByRole('button', { name: 'Authorize' }).click();
