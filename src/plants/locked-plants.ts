@@ -1,7 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout } from 'node:timers/promises';
 import type { BatchLimits } from '../batching/batch-queue.ts';
-import { createStatementQueue, type Statement, type StatementQueue } from '../batching/queues.ts';
+import type { Statement, StatementQueue } from '../batching/queues.ts';
 import { isLockTimeout, isStatementTimeout } from '../database/database-error.ts';
 import { StoreError } from '../errors.ts';
 
@@ -11,11 +10,10 @@ const PAUSE = 100;
 type LockedPlantsOptions = {
   /** For attempts. */
   send: StatementQueue;
-  /** Of the writes that wait, in number and in bytes: those of one plant take at most half. */
-  limits: BatchLimits;
+  /** Of the writes that wait, in number; their bytes are those of requests. */
+  limits: Pick<BatchLimits, 'batches' | 'queueItems'>;
   /** How long an attempt may take, in ms. One in progress at the deadline would leave the outcome unknown. */
   timeNeeded: number;
-  lateError: () => Error;
 };
 
 type Write<Result> = Omit<Statement<Result>, 'timeout'> & {
@@ -27,19 +25,14 @@ type Write<Result> = Omit<Statement<Result>, 'timeout'> & {
  * Keeps the writes of plants that another transaction has locked out of the shared queues, so that other writes do not wait
  * for them. They are tried again, one after another for each plant, until they succeed or time out.
  */
-export const createLockedPlants = ({ send, limits, timeNeeded, lateError }: LockedPlantsOptions) => {
-  const plants = new Map<bigint, { writes: number; queue: StatementQueue }>();
-  let [writes, bytes] = [0, 0];
+export const createLockedPlants = ({ send, limits, timeNeeded }: LockedPlantsOptions) => {
+  /** `last`: resolves when the last of the writes has its outcome. */
+  const plants = new Map<bigint, { writes: number; last: Promise<unknown> }>();
+  let writes = 0;
 
   const areMany = () => plants.size > limits.batches;
   /** PostgreSQL takes a lock timeout that comes as the wait ends for a request to cancel the statement. */
   const isLocked = (error: unknown) => isLockTimeout(error) || (areMany() && isStatementTimeout(error));
-
-  const createQueue = () => {
-    const { queueItems, queueBytes } = limits;
-    const half = { queueItems: Math.ceil(queueItems / 2), queueBytes: queueBytes / 2 };
-    return createStatementQueue({ limits: { ...limits, ...half, batches: 1 }, lateError });
-  };
 
   const tryUntilUnlocked = async <Result>({ timeLeft, ...write }: Write<Result>): Promise<Result> => {
     const attempt = async () => {
@@ -83,24 +76,17 @@ export const createLockedPlants = ({ send, limits, timeNeeded, lateError }: Lock
       } catch (error) {
         if (!isLocked(error)) throw error;
       }
-      if (writes >= limits.queueItems || bytes + write.bytes > limits.queueBytes)
-        throw new StoreError(
-          'overloaded',
-          'Too many requests are waiting for locked plants; nothing was changed. Try again later.',
-        );
-      const plant = plants.get(id) ?? { writes: 0, queue: createQueue() };
+      if (writes >= limits.queueItems) throw tooManyWait();
+      const plant = plants.get(id) ?? { writes: 0, last: Promise.resolve() };
       plants.set(id, plant);
       plant.writes++;
       writes++;
-      bytes += write.bytes;
+      const outcome = plant.last.then(() => tryUntilUnlocked(write));
+      plant.last = outcome.catch(() => {});
       try {
-        // In the trace of its own request, although the end of another write sends it.
-        const send = AsyncLocalStorage.bind(() => tryUntilUnlocked(write));
-        // Longer than an attempt, whose error says whether it was sent.
-        return await plant.queue({ ...write, send, timeout: write.timeLeft() + PAUSE });
+        return await outcome;
       } finally {
         writes--;
-        bytes -= write.bytes;
         if (--plant.writes === 0) plants.delete(id);
       }
     },
@@ -109,3 +95,9 @@ export const createLockedPlants = ({ send, limits, timeNeeded, lateError }: Lock
 
 const stillLocked = () =>
   new StoreError('overloaded', 'Another transaction has locked the plant; nothing was changed. Try again later.');
+
+const tooManyWait = () =>
+  new StoreError(
+    'overloaded',
+    'Too many requests are waiting for locked plants; nothing was changed. Try again later.',
+  );

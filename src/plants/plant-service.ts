@@ -76,7 +76,6 @@ export const createPlantService = ({ repository, limits, observeQueue }: PlantSe
     send: createStatementQueue(settingsOf('lockedPlants', lateWrite)),
     limits: limits.lockedPlants,
     timeNeeded,
-    lateError: lateWrite,
   });
   const reads = createBatchQueue({
     ...settingsOf('reads', lateRead),
