@@ -108,8 +108,8 @@ const toCsvRow = ({ line, fields }: CsvRecord, columns: Columns): ImportRow =>
 const DELIMITERS = [',', ';', '\t'];
 /** The maximum number of characters to wait for the end of the header row. */
 const MAX_HEAD = 16_384;
-/** Its text, which may have line ends in quotes, and its own line end. */
-const FIRST_ROW = /^((?:[^"\r\n]+|"[^"]*(?:"|$))*)(?:\r\n?|\n|$)/;
+/** Rows without a value, the text of the next, which may have line ends in quotes, and its line end. */
+const HEAD = /^((?:[,;\t ]*(?:\r\n?|\n|$))*)((?:[^"\r\n]+|"[^"]*(?:"|$))*)(?:\r\n?|\n|$)/;
 
 /** Where records begin. `text`: what has arrived from there on. */
 type CsvStart = { delimiter: string; line: number; text: string };
@@ -121,19 +121,6 @@ type CsvStart = { delimiter: string; line: number; text: string };
 const createCsvHead = (given?: string) => {
   const chosen = given === 'tab' ? '\t' : given;
   let text = '';
-  let line = 1;
-
-  /** Counts rows without a value or a quote instead of keeping them, because a file can begin with any number of them. */
-  const skipEmptyRows = (isLast: boolean) => {
-    const [empty = ''] = /^[\r\n,;\t ]*/.exec(text) ?? [];
-    const isAll = empty.length === text.length;
-    // A CR at the end may be half of a CRLF.
-    const rows = isAll && !isLast ? empty.replace(/\r$/, '') : empty;
-    const start = isAll && isLast ? rows.length : 1 + Math.max(rows.lastIndexOf('\n'), rows.lastIndexOf('\r'));
-    line += countLineEnds(text.slice(0, start));
-    text = text.slice(start);
-  };
-
   /**
    * @param isLast whether the piece ends the file
    * @returns undefined until the header row has arrived, or MAX_HEAD
@@ -141,14 +128,14 @@ const createCsvHead = (given?: string) => {
    */
   return (piece: string, isLast: boolean): CsvStart | undefined => {
     text += piece;
-    skipEmptyRows(isLast);
-    const [row = '', content = ''] = FIRST_ROW.exec(text) ?? [];
+    const [head = '', empty = '', content = ''] = HEAD.exec(text) ?? [];
     // A CR at the end may be half of a CRLF.
-    if (!isLast && text.length < MAX_HEAD && row.length === text.length) return undefined;
+    if (!isLast && text.length < MAX_HEAD && head.length === text.length) return undefined;
     if (content.includes('\0')) throw new StoreError('bodyNotJson', NUL_CHARACTERS);
     const named = delimiterIn(content);
-    if (named === undefined) return { delimiter: chosen ?? delimiterOf(content), line, text };
-    return { delimiter: chosen ?? named, line: line + 1, text: text.slice(row.length) };
+    const before = named === undefined ? empty : head;
+    const delimiter = chosen ?? named ?? delimiterOf(content);
+    return { delimiter, line: 1 + countLineEnds(before), text: text.slice(before.length) };
   };
 };
 
