@@ -29,6 +29,8 @@ export const launchBrowser = (): Promise<Browser> =>
 /** Opens a page. `complaints` are its warnings and errors, `elsewhere` its requests to other hosts, which are blocked. */
 export const openPage = async (browser: Browser, url: string, options: BrowserContextOptions = {}) => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
+  // On a busy machine the API page takes more than the usual 30 s to build itself.
+  page.setDefaultTimeout(120_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
