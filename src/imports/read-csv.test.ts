@@ -262,9 +262,9 @@ describe('CSV', () => {
     },
   );
 
-  test('thousands of empty lines may precede the header row', async () => {
-    const rows = await csv(`${'\r\n'.repeat(8000)}sep=;\r\nid;name\r\n1;Fir`, [10]);
-    expect(rows).toEqual([{ line: 8003, plant: { id: 1n, name: 'Fir' } }]);
+  test('any number of empty lines may precede the header row', async () => {
+    const rows = await csv(`${'\r\n'.repeat(20_000)}sep=;\r\nid;name\r\n1;Fir`, [10]);
+    expect(rows).toEqual([{ line: 20_003, plant: { id: 1n, name: 'Fir' } }]);
   });
 
   test.each([

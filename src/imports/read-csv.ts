@@ -108,8 +108,10 @@ const toCsvRow = ({ line, fields }: CsvRecord, columns: Columns): ImportRow =>
 const DELIMITERS = [',', ';', '\t'];
 /** The maximum number of characters to wait for the end of the header row. */
 const MAX_HEAD = 16_384;
-/** Rows without a value, the text of the next, which may have line ends in quotes, and its line end. */
-const HEAD = /^((?:[,;\t ]*(?:\r\n?|\n|$))*)((?:[^"\r\n]+|"[^"]*(?:"|$))*)(?:\r\n?|\n|$)/;
+/** Rows without a value or a quote. (A CR at the end of the text may be half of a CRLF.) */
+const EMPTY_ROWS = /^(?:[,;\t ]*(?:\r?\n|\r(?!\n|$)))*/;
+/** The text of a row, which may have line ends in quotes, and its own line end. */
+const FIRST_ROW = /^((?:[^"\r\n]+|"[^"]*(?:"|$))*)(?:\r\n?|\n|$)/;
 
 /** Where records begin. `text`: what has arrived from there on. */
 type CsvStart = { delimiter: string; line: number; text: string };
@@ -121,6 +123,7 @@ type CsvStart = { delimiter: string; line: number; text: string };
 const createCsvHead = (given?: string) => {
   const chosen = given === 'tab' ? '\t' : given;
   let text = '';
+  let line = 1;
   /**
    * @param isLast whether the piece ends the file
    * @returns undefined until the header row has arrived, or MAX_HEAD
@@ -128,14 +131,16 @@ const createCsvHead = (given?: string) => {
    */
   return (piece: string, isLast: boolean): CsvStart | undefined => {
     text += piece;
-    const [head = '', empty = '', content = ''] = HEAD.exec(text) ?? [];
-    // A CR at the end may be half of a CRLF.
-    if (!isLast && text.length < MAX_HEAD && head.length === text.length) return undefined;
+    // They are not kept, because a file can begin with any number of them. The end of the file ends a row, too.
+    const [empty = ''] = EMPTY_ROWS.exec(isLast ? `${text}\n` : text) ?? [];
+    line += countLineEnds(empty);
+    text = text.slice(empty.length);
+    const [row = '', content = ''] = FIRST_ROW.exec(text) ?? [];
+    if (!isLast && text.length < MAX_HEAD && row.length === text.length) return undefined;
     if (content.includes('\0')) throw new StoreError('bodyNotJson', NUL_CHARACTERS);
     const named = delimiterIn(content);
-    const before = named === undefined ? empty : head;
-    const delimiter = chosen ?? named ?? delimiterOf(content);
-    return { delimiter, line: 1 + countLineEnds(before), text: text.slice(before.length) };
+    if (named === undefined) return { delimiter: chosen ?? delimiterOf(content), line, text };
+    return { delimiter: chosen ?? named, line: line + 1, text: text.slice(row.length) };
   };
 };
 
