@@ -10,7 +10,7 @@ import { TOKEN } from '../support/fuzz/request-parts.ts';
 import { createTally } from '../support/fuzz/tally.ts';
 import { exchangeInTurn, type RawAnswer } from '../support/raw-http.ts';
 import { startStore } from '../support/store-process.ts';
-import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { makeDataFolder } from '../support/temporary-folder.ts';
 
 /** How many requests to send at least. */
 const INPUTS = Number(process.env.FUZZ_INPUTS || 4000);
@@ -39,7 +39,7 @@ let store: Awaited<ReturnType<typeof startStore>>;
 let lease: DatabaseLease;
 let database: Client;
 beforeAll(async () => {
-  folder = makeTemporaryFolder();
+  folder = makeDataFolder();
   store = await startStore({ DATA_DIR: folder, REQUEST_TIMEOUT: String(REQUEST_TIMEOUT) });
   lease = await leaseEmbeddedPostgres(folder);
   database = new Client({ connectionString: lease.url });

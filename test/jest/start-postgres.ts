@@ -5,7 +5,7 @@ import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainer
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { findCitusObstacle, startCitusCluster } from '../support/citus-cluster.ts';
 import { query } from '../support/postgres-server.ts';
-import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { makeDataFolder } from '../support/temporary-folder.ts';
 import { databaseUrl, TEMPLATE } from '../support/test-database.ts';
 
 const IMAGE = 'postgres:18';
@@ -59,7 +59,7 @@ const startContainer = async () => {
 };
 
 const startEmbedded = async () => {
-  const folder = makeTemporaryFolder();
+  const folder = makeDataFolder();
   const { url, release } = await leaseEmbeddedPostgres(folder);
   const stop = async () => {
     await release();
@@ -72,7 +72,7 @@ const startEmbedded = async () => {
 const startCitus = async () => {
   const obstacle = await findCitusObstacle();
   if (obstacle) throw new Error(`TEST_DATABASE is citus, but ${obstacle}.`);
-  const folder = makeTemporaryFolder();
+  const folder = makeDataFolder();
   const { coordinator, workers, stop } = await startCitusCluster(folder);
   process.env.TEST_CITUS_NODES = JSON.stringify([coordinator, ...workers]);
   for (const { url } of workers) await neverWaitForTheDisk(url);

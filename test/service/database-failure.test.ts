@@ -9,7 +9,7 @@ import { openRowStream } from '../../src/database/row-stream.ts';
 import { createTcpProxy } from '../faults/tcp-proxy.ts';
 import { blockedStatements, lockTable, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
 import { createPostgresServer } from '../support/postgres-server.ts';
-import { makeTemporaryFolder, removeDataFolder } from '../support/temporary-folder.ts';
+import { makeDataFolder, removeDataFolder } from '../support/temporary-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -237,7 +237,7 @@ test('DIRECT_URL must lead to the database of DATABASE_URL', async () => {
 
 test('DIRECT_URL must lead to the server of DATABASE_URL: imports would be stored elsewhere', async () => {
   await using stack = new AsyncDisposableStack();
-  const folder = makeTemporaryFolder();
+  const folder = makeDataFolder();
   stack.defer(() => removeDataFolder(folder));
   const other = await createPostgresServer({ folder, name: 'other' });
   await other.start();

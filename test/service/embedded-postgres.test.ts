@@ -7,13 +7,13 @@ import { findServer, loadBinaries } from '../../src/embedded-postgres/cluster.ts
 import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { findServerAccount } from '../../src/embedded-postgres/server-account.ts';
 import { query } from '../support/postgres-server.ts';
-import { makeTemporaryFolder, removeDataFolder } from '../support/temporary-folder.ts';
+import { makeDataFolder, removeDataFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // One for all tests, since initdb takes a second.
 let folder: string;
 beforeAll(() => {
-  folder = makeTemporaryFolder();
+  folder = makeDataFolder();
 });
 afterEach(() => {
   jest.restoreAllMocks();
@@ -71,7 +71,7 @@ test('a command that waits while a store holds a PostgreSQL that has crashed sta
 
 test('what an interrupted initdb left is removed, and a new data directory created', async () => {
   using stack = new DisposableStack();
-  const other = makeTemporaryFolder();
+  const other = makeDataFolder();
   stack.defer(() => removeDataFolder(other));
   mkdirSync(join(other, 'postgres.new-1'));
   writeFileSync(join(other, 'postgres.new-1', 'PG_VERSION'), '18\n');

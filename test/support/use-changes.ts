@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { killChildren } from './children.ts';
 import { createPostgresServer, type PostgresServer } from './postgres-server.ts';
 import { runCommand, spawnCommand } from './store-process.ts';
-import { makeTemporaryFolder, removeDataFolder } from './temporary-folder.ts';
+import { makeDataFolder, removeDataFolder } from './temporary-folder.ts';
 
 /** A line of `plant-store changes`. */
 export type Line = {
@@ -21,7 +21,7 @@ const SETTINGS = 'wal_level = logical\nwal_sender_timeout = 3s\nmax_replication_
 export const useChanges = (settings = SETTINGS) => {
   const shared = {} as { folder: string; postgres: PostgresServer; environment: Record<string, string> };
   beforeAll(async () => {
-    shared.folder = makeTemporaryFolder();
+    shared.folder = makeDataFolder();
     shared.postgres = await createPostgresServer({ folder: shared.folder, name: 'changes', settings });
     await shared.postgres.start();
     shared.environment = { DATABASE_URL: shared.postgres.url, DATA_DIR: shared.folder };

@@ -8,7 +8,7 @@ import { query } from '../support/postgres-server.ts';
 import { distribute } from '../support/psql.ts';
 import { describeUnless } from '../support/skip.ts';
 import { runCommand, startStore } from '../support/store-process.ts';
-import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { makeDataFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
@@ -28,7 +28,7 @@ describeUnless(await findCitusObstacle(), 'distributing a database with Citus', 
     });
 
   beforeAll(async () => {
-    folder = makeTemporaryFolder();
+    folder = makeDataFolder();
     cluster = await startCitusCluster(folder);
   });
   afterAll(async () => {

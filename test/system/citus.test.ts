@@ -7,7 +7,7 @@ import { query } from '../support/postgres-server.ts';
 import { distribute } from '../support/psql.ts';
 import { describeUnless } from '../support/skip.ts';
 import { runCommand, type StoreProcess, startStore } from '../support/store-process.ts';
-import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { makeDataFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
@@ -39,7 +39,7 @@ describeUnless(await findCitusObstacle(), 'on Citus', () => {
     Number((await query(url, `SELECT count(*) FROM plants WHERE ${where}`))[0]?.count);
 
   beforeAll(async () => {
-    folder = makeTemporaryFolder();
+    folder = makeDataFolder();
     cluster = await startCitusCluster(folder);
     url = await createCitusDatabase([cluster.coordinator, ...cluster.workers], 'plants');
     expect((await command(url, 'migrate')).code).toBe(0);
@@ -63,7 +63,7 @@ describeUnless(await findCitusObstacle(), 'on Citus', () => {
     afterAll(() => store.stop());
 
     test('an instance may use a worker, and is ready there', async () => {
-      const ownFolder = makeTemporaryFolder();
+      const ownFolder = makeDataFolder();
       const settings = { DATA_DIR: ownFolder, DATABASE_URL: databaseOn(cluster.workers[0], 'plants') };
       const atWorker = await startStore(settings);
       try {

@@ -9,7 +9,7 @@ import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-post
 import { killChildren } from '../support/children.ts';
 import { lockTable, terminateBlocked, waitForBlocked } from '../support/lock-table.ts';
 import { runProgram } from '../support/run-program.ts';
-import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { makeDataFolder, makeTemporaryFolder } from '../support/temporary-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 
 const database = useTestDatabase();
@@ -196,7 +196,7 @@ describe('a role that the database refuses: the message names the setting, role 
 });
 
 test('the embedded PostgreSQL refuses: the message names it and its log', async () => {
-  const folder = makeTemporaryFolder();
+  const folder = makeDataFolder();
   const { release } = await leaseEmbeddedPostgres(folder);
   try {
     writeFileSync(join(folder, 'postgres-password'), 'wrong');

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { describeUnless } from '../support/skip.ts';
 import { projectFolder, runCommand, startStore } from '../support/store-process.ts';
-import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { makeDataFolder } from '../support/temporary-folder.ts';
 import { findObstacle, makeAuthority, startTlsPostgres } from '../support/tls-postgres.ts';
 import { useTestServices } from '../support/use-test-service.ts';
 
@@ -15,7 +15,7 @@ describeUnless(await findObstacle(), 'sslmode=verify-full', () => {
   let stranger: string;
   let server: Awaited<ReturnType<typeof startTlsPostgres>>;
   beforeAll(async () => {
-    folder = makeTemporaryFolder();
+    folder = makeDataFolder();
     authority = await makeAuthority(folder, 'authority.crt');
     stranger = await makeAuthority(folder, 'stranger.crt');
     server = await startTlsPostgres(folder, authority, 'localhost');

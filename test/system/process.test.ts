@@ -10,7 +10,7 @@ import { leaseEmbeddedPostgres } from '../../src/embedded-postgres/embedded-post
 import { generateTokenText } from '../../src/tokens/token.ts';
 import { killChildren } from '../support/children.ts';
 import { runCommand, type StoreProcess, spawnCommand, startStore } from '../support/store-process.ts';
-import { makeTemporaryFolder } from '../support/temporary-folder.ts';
+import { makeDataFolder } from '../support/temporary-folder.ts';
 import { useDataFolder } from '../support/use-data-folder.ts';
 import { useTestDatabase } from '../support/use-test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -119,7 +119,7 @@ describe('npm start', () => {
 
   test('on a port in use says so, and leaves nothing running', async () => {
     const store = await start();
-    const other = makeTemporaryFolder();
+    const other = makeDataFolder();
     const second = await runCommand(['serve'], { DATA_DIR: other, PORT: new URL(store.url).port });
     expect(second.code).toBe(1);
     expect(second.stderr).toMatch(/EADDRINUSE.*Set PORT/);
@@ -130,7 +130,7 @@ describe('npm start', () => {
 
   test('on a metrics port in use says so, and leaves nothing running', async () => {
     const store = await start();
-    const other = makeTemporaryFolder();
+    const other = makeDataFolder();
     const METRICS_PORT = new URL(store.url).port;
     for (const WORKERS of ['1', '2']) {
       const second = await runCommand(['serve'], { DATA_DIR: other, PORT: '0', METRICS_PORT, WORKERS });
