@@ -17,7 +17,7 @@ const MEMORY = '/dev/shm';
 const ROOM = 2 ** 31;
 
 /**
- * The same for the data of PostgreSQL, in memory if there is room: on a disk, `npm test` without Docker takes a quarter
+ * The same for the data of PostgreSQL, in memory if there is room: on a disk, `npm test` without Docker takes a fifth
  * longer, since a new server has a thousand files.
  */
 export const makeDataFolder = (): string => makeTemporaryFolder(hasRoom(MEMORY) ? MEMORY : tmpdir());
